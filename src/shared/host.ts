@@ -140,10 +140,15 @@ export function openHost(
 
 /** The v1 client keeps its base address and its in-process fetch in `_client` (measured on 1.17.18 to 1.18.33). */
 function clientLike(input: { readonly client: unknown; readonly directory: string }): OpencodeClient {
-  const inner = (input.client as { _client?: { getConfig(): { baseUrl?: string; fetch?: typeof fetch } } })._client
+  const inner = (input.client as { _client?: { getConfig(): { baseUrl?: string; fetch?: typeof globalThis.fetch } } })
+    ._client
   if (!inner) throw new Error("this host's client has no configuration to speak through")
-  const { baseUrl, fetch } = inner.getConfig()
-  return createOpencodeClient({ baseUrl, fetch, directory: input.directory })
+  const config = inner.getConfig()
+  return createOpencodeClient({
+    baseUrl: config.baseUrl,
+    fetch: config.fetch,
+    directory: input.directory,
+  } as Parameters<typeof createOpencodeClient>[0])
 }
 
 /** The doors over a given v2 client: for the command line and for tests against a real server. */

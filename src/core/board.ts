@@ -1,0 +1,257 @@
+import type { Finding, Status, Task } from "./task.ts"
+import { columnOf } from "./task.ts"
+
+/** What is true of a task now, found out by the server half at its last look and told to every board. */
+export type TaskFacts = {
+  readonly sessionID: string
+  /** `record`: the session or its metadata is gone and the card is shown from its record. */
+  readonly source: "session" | "record"
+  /** What the session that carries the work is doing. */
+  readonly activity: Activity
+  /** How its last turn ended; absent when none ever ran in this generation. */
+  readonly end?: TurnEnd
+  readonly asks: readonly Ask[]
+  readonly worktree: "present" | "missing" | "foreign" | "unknown"
+  /** Another process on this host (or another host) runs a turn of it. */
+  readonly elsewhere?: string
+  /** What the running helper is doing, when one is. */
+  readonly helper?: Activity
+  /** The worktree differs from the snapshot under review: what changed, bounded. */
+  readonly changedSince?: readonly string[]
+  /** Files in conflict with the target; absent when not known. */
+  readonly conflicts?: readonly string[]
+  readonly problem?: string
+  /** Bad fields of the metadata, readable. */
+  readonly unreadable: readonly string[]
+  readonly readOnly: boolean
+  /** Milliseconds since the epoch of the last sign of life of the running turn. */
+  readonly lastSign?: number
+  /** What the agent does at this moment, one line, when known. */
+  readonly doing?: string
+}
+
+export type Activity =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "idle" }
+  | { readonly kind: "busy"; readonly since?: number }
+  | { readonly kind: "retry"; readonly until: number; readonly attempt: number; readonly text: string }
+  | { readonly kind: "blocked"; readonly text: string }
+  | { readonly kind: "gone" }
+
+export type ErrorClass = "auth" | "quota" | "rate_limit" | "model_not_found" | "context_overflow" | "network" | "other"
+
+export type TurnEnd =
+  | { readonly kind: "finished"; readonly messageID: string; readonly at: number; readonly text: string }
+  | { readonly kind: "interrupted"; readonly reason: Interruption; readonly at: number }
+  | { readonly kind: "failed"; readonly errorClass: ErrorClass; readonly text: string; readonly at: number }
+  /** A turn is open: asked, streaming or with an open tool call. */
+  | { readonly kind: "open" }
+
+export type Interruption = "aborted" | "question_dismissed" | "permission_rejected" | "host_died" | "unfinished"
+
+export type Ask =
+  | {
+      readonly kind: "permission"
+      readonly id: string
+      readonly sessionID: string
+      readonly directory: string
+      readonly permission: string
+      readonly patterns: readonly string[]
+      readonly text: string
+    }
+  | {
+      readonly kind: "question"
+      readonly id: string
+      readonly sessionID: string
+      readonly directory: string
+      readonly questions: readonly {
+        readonly question: string
+        readonly options: readonly string[]
+        readonly multiple: boolean
+        readonly custom: boolean
+      }[]
+    }
+
+export const INTERRUPTION_TEXT: Readonly<Record<Interruption, string>> = {
+  aborted: "stopped by you",
+  question_dismissed: "question dismissed",
+  permission_rejected: "permission rejected",
+  host_died: "OpenCode ended in the middle",
+  unfinished: "the turn ended without finishing",
+}
+
+export type RunStateKind =
+  | "preparing"
+  | "setup_failed"
+  | "intake_running"
+  | "intake_failed"
+  | "needs_answers"
+  | "ready"
+  | "queued"
+  | "starting"
+  | "working"
+  | "retrying"
+  | "asks_permission"
+  | "asks_question"
+  | "interrupted"
+  | "failed"
+  | "stalled"
+  | "elsewhere"
+  | "reviewing"
+  | "review_failed"
+  | "no_changes"
+  | "needs_triage"
+  | "changed_since_review"
+  | "conflicts"
+  | "approvable"
+  | "merging"
+  | "merge_failed"
+  | "done_merged"
+  | "done_left"
+  | "folder_missing"
+  | "session_gone"
+  | "problem"
+  | "read_only"
+
+export type RunState = {
+  readonly kind: RunStateKind
+  /** The state in words, for a card's second line; without the icon. */
+  readonly text: string
+  /** The person has to do something before it goes on. */
+  readonly needsYou: boolean
+}
+
+/** What a card says of itself. Pure: `now` in milliseconds since the epoch, `stallAfter` in seconds. */
+export function runState(task: Task, facts: TaskFacts | undefined, now: number, stallAfter = 600): RunState {
+  const { meta } = task
+  if (facts?.readOnly) return state("read_only", "written by a newer Kagan: read-only")
+  if (facts?.source === "record") return state("session_gone", "its session is gone", true)
+  if (facts?.problem) return state("problem", facts.problem, true)
+  const column = columnOf(meta)
+  if (column === "done") {
+    if (meta.merge?.state === "merged")
+      return state("done_merged", `merged ${meta.merge.commit?.slice(0, 7) ?? ""}`.trim())
+    return state("done_left", "left unmerged")
+  }
+  if (facts?.worktree === "missing") return state("folder_missing", "its folder is missing", true)
+  if (facts?.worktree === "foreign") return state("folder_missing", "its folder is not its own any more", true)
+  const ask = facts?.asks[0]
+  if (ask?.kind === "permission") return state("asks_permission", `asks: ${ask.text}`, true)
+  if (ask?.kind === "question")
+    return state("asks_question", `asks: ${ask.questions[0]?.question ?? "a question"}`, true)
+  switch (column) {
+    case "backlog":
+      return backlogState(task)
+    case "in_progress":
+      return workState(task, facts, now, stallAfter)
+    case "review":
+      return reviewState(task, facts)
+  }
+}
+
+function backlogState({ meta }: Task): RunState {
+  if (meta.setup?.state === "running") return state("preparing", "setting up")
+  if (meta.setup?.state === "failed")
+    return state("setup_failed", `setup failed: ${meta.setup.text ?? "see its output"}`, true)
+  if (meta.awaiting) return state("queued", meta.awaiting.text)
+  const intake = meta.intake
+  if (intake?.state === "claimed" || intake?.state === "running") return state("intake_running", "intake is reading")
+  if (intake?.state === "failed")
+    return state("intake_failed", `intake failed: ${intake.reason ?? "no reason given"}`, true)
+  if (intake?.state === "done" && intake.answered < intake.required) {
+    const open = intake.required - intake.answered
+    return state("needs_answers", `${open} ${open === 1 ? "answer" : "answers"} needed`, true)
+  }
+  if (!intake) return state("preparing", "waiting for intake")
+  return state("ready", intake.state === "waived" ? "ready (intake waived)" : "ready", true)
+}
+
+function workState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
+  if (facts?.elsewhere) return state("elsewhere", `running in ${facts.elsewhere}`)
+  const activity = facts?.activity
+  if (activity?.kind === "retry")
+    return state("retrying", `retrying until ${clockTime(activity.until)}: ${activity.text}`)
+  if (activity?.kind === "busy") {
+    const sign = facts?.lastSign ?? activity.since
+    if (sign !== undefined && now - sign > stallAfter * 1000) {
+      return state("stalled", `no sign of life for ${duration(now - sign)}`, true)
+    }
+    const since = meta.run?.intent?.at ?? meta.startedAt
+    const parts = [`working${since === undefined ? "" : ` ${duration(now - since)}`}`, facts?.doing].filter(Boolean)
+    return state("working", parts.join(" · "))
+  }
+  const end = facts?.end
+  if (end?.kind === "failed") return state("failed", `${end.errorClass.replaceAll("_", " ")}: ${end.text}`, true)
+  if (end?.kind === "interrupted") return state("interrupted", INTERRUPTION_TEXT[end.reason], true)
+  if (meta.run?.intent && !meta.run.intent.deliveredAt) return state("starting", "starting")
+  if (meta.run?.stoppedAt) return state("interrupted", INTERRUPTION_TEXT.aborted, true)
+  if (meta.review?.problem) return state("problem", meta.review.problem, true)
+  return state("working", "finishing")
+}
+
+function reviewState({ meta }: Task, facts: TaskFacts | undefined): RunState {
+  if (meta.merge?.state === "claimed") return state("merging", "merging")
+  if (meta.merge?.state === "failed") return state("merge_failed", meta.merge.reason ?? "the merge failed", true)
+  const review = meta.review
+  if (facts?.activity.kind === "busy") return state("changed_since_review", "the agent is at work again")
+  if (review?.problem) return state("problem", review.problem, true)
+  if (facts?.changedSince?.length) {
+    return state("changed_since_review", `changed since review: ${listed(facts.changedSince)}`, true)
+  }
+  const validator = review?.validator
+  if (!review?.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
+    return state("reviewing", "reviewer is reading")
+  }
+  if (validator.state === "failed")
+    return state("review_failed", `review failed: ${validator.reason ?? "no reason given"}`, true)
+  if (review.snapshot.files === 0) return state("no_changes", "no changes", true)
+  if (review.ruled < review.findings) {
+    return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled`, true)
+  }
+  if (facts?.conflicts?.length) {
+    return state("conflicts", `conflicts with ${meta.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
+  }
+  if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
+  return state("approvable", review.findings === 0 ? "no findings: approve" : "all ruled: approve", true)
+}
+
+/** Findings that still want a ruling. */
+export function unruled(findings: readonly Finding[], ruled: readonly { finding: string }[]): Finding[] {
+  const done = new Set(ruled.map((ruling) => ruling.finding))
+  return findings.filter((finding) => !done.has(finding.id))
+}
+
+/** Cards of one column in the person's own order. */
+export function inColumn(tasks: readonly Task[], status: Status): Task[] {
+  return tasks
+    .filter((task) => columnOf(task.meta) === status && !task.meta.archivedAt && !task.meta.trashedAt)
+    .sort((a, b) => a.meta.order - b.meta.order || a.meta.taskNumber - b.meta.taskNumber)
+}
+
+/** `4m`, `2h 5m`, `3d`: whole units, never negative. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return minutes % 60 ? `${hours}h ${minutes % 60}m` : `${hours}h`
+  return `${Math.floor(hours / 24)}d`
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`
+}
+
+function clockTime(at: number): string {
+  const date = new Date(at)
+  return `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`
+}
+
+function listed(names: readonly string[]): string {
+  return names.length <= 2 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`
+}
+
+function state(kind: RunStateKind, text: string, needsYou = false): RunState {
+  return { kind, text, needsYou }
+}

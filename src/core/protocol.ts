@@ -1,0 +1,209 @@
+import type { Ask, TaskFacts } from "./board.ts"
+import type { Options, OptionProblem } from "./options.ts"
+import type { Refusal } from "./rules.ts"
+import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
+
+/**
+ * What the two halves say to each other. The lobby is one name for all; after `hello` a board speaks on the channel of
+ * its repository. Every request has an id, is sent again once without an answer, and is answered once for that id.
+ */
+export const PROTOCOL_VERSION = 1
+export const LOBBY = `opencode-kagan/${PROTOCOL_VERSION}`
+
+export function channelName(repo: string): string {
+  return `${LOBBY}/${repo}`
+}
+
+/** Why a request was not carried out, with words for the person. */
+export type RequestFailure =
+  | { readonly kind: "refused"; readonly refusal: Refusal; readonly text: string }
+  | { readonly kind: "failed"; readonly text: string }
+  | { readonly kind: "unanswered"; readonly text: string }
+
+export type MoveReply = { readonly verdict: "accepted" | "queued"; readonly text: string }
+export type Done = { readonly text: string }
+
+export type DraftReply = {
+  readonly id: string
+  readonly title: string
+  readonly description: string
+  /** Why it is not a task (yet). */
+  readonly problem: string
+}
+
+export type FindingRuling = { readonly finding: string; readonly disposition: Disposition; readonly reason?: string }
+export type DecisionAnswer = {
+  readonly decision: number
+  readonly kind: "approved" | "overridden"
+  readonly text?: string
+}
+
+export type DiffFileReply = {
+  readonly path: string
+  readonly from?: string
+  readonly kind: string
+  readonly insertions: number
+  readonly deletions: number
+  /** Unified text of this file, bounded; empty with `note` for binary or folded ones. */
+  readonly patch: string
+  readonly note?: string
+}
+
+export type Requests = {
+  /** Asked in the lobby: which repository is this directory's, and are we of one version? */
+  hello: {
+    request: { readonly directory: string; readonly version: string }
+    reply: {
+      readonly repo: string
+      readonly root: string
+      readonly version: string
+      readonly options: Options
+      readonly problems: readonly OptionProblem[]
+      /** Set when the board can only look: why. */
+      readonly readOnly?: string
+    }
+  }
+  /** Everything that is known now: asked once after hello. */
+  "board.facts": {
+    request: Record<never, never>
+    reply: { readonly facts: readonly TaskFacts[]; readonly drafts: readonly DraftReply[] }
+  }
+  /** For the create dialog. */
+  "base.list": {
+    request: Record<never, never>
+    reply: {
+      readonly branches: readonly string[]
+      readonly proposed: string
+      readonly dirty: readonly string[]
+      readonly dirtyCount: number
+    }
+  }
+  "task.create": {
+    request: {
+      /** Chosen by the board: the same id twice creates one task. */
+      readonly draftID: string
+      readonly title: string
+      readonly description: string
+      readonly baseBranch?: string
+      readonly model?: ModelRef
+      readonly agent?: string
+      readonly scope?: string
+      readonly dependsOn?: readonly number[]
+      /** Start it as soon as it may; `waiver`: without intake, for this reason. */
+      readonly start?: { readonly waiver: string }
+    }
+    reply: { readonly sessionID: string; readonly taskNumber: number; readonly text: string }
+  }
+  "draft.discard": { request: { readonly draftID: string }; reply: Done }
+  "task.edit": {
+    request: { readonly sessionID: string; readonly title?: string; readonly description?: string }
+    reply: Done
+  }
+  /** `asIs`: a running turn is stopped first. */
+  "task.move": {
+    request: { readonly sessionID: string; readonly to: Status; readonly asIs?: boolean }
+    reply: MoveReply
+  }
+  "task.reorder": { request: { readonly sessionID: string; readonly order: number }; reply: Done }
+  "intake.answer": { request: { readonly sessionID: string; readonly answers: readonly DecisionAnswer[] }; reply: Done }
+  "intake.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
+  "helper.retry": {
+    request: { readonly sessionID: string; readonly role: HelperRole; readonly remark?: string }
+    reply: Done
+  }
+  "validator.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
+  "findings.rule": { request: { readonly sessionID: string; readonly rulings: readonly FindingRuling[] }; reply: Done }
+  /** Takes a new snapshot of the worktree as it is and has it reviewed. */
+  "review.again": { request: { readonly sessionID: string }; reply: Done }
+  "review.diff": {
+    request: { readonly sessionID: string }
+    reply: {
+      readonly snapshot: string
+      readonly base: string
+      readonly files: readonly DiffFileReply[]
+      readonly left: readonly string[]
+    }
+  }
+  "task.sendBack": {
+    request: { readonly sessionID: string; readonly mode?: "continue" | "fresh"; readonly note?: string }
+    reply: MoveReply
+  }
+  "task.approve": {
+    request: {
+      readonly sessionID: string
+      readonly snapshot: string
+      readonly target?: string
+      readonly strategy?: MergeStrategy
+      readonly message?: string
+      readonly waiver?: string
+    }
+    reply: { readonly commit: string; readonly target: string; readonly text: string }
+  }
+  "task.leave": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
+  "task.tell": { request: { readonly sessionID: string; readonly text: string }; reply: Done }
+  "task.stop": { request: { readonly sessionID: string }; reply: Done }
+  "task.resume": { request: { readonly sessionID: string }; reply: Done }
+  "task.archive": { request: { readonly sessionID: string; readonly archived: boolean }; reply: Done }
+  "task.trash": { request: { readonly sessionID: string; readonly trashed: boolean }; reply: Done }
+  "ask.permission": {
+    request: {
+      readonly sessionID: string
+      readonly ask: Pick<Ask, "id" | "directory">
+      readonly reply: "once" | "always" | "reject"
+      readonly message?: string
+    }
+    reply: Done
+  }
+  "ask.question": {
+    request: {
+      readonly sessionID: string
+      readonly ask: Pick<Ask, "id" | "directory">
+      readonly answers?: readonly (readonly string[])[]
+    }
+    reply: Done
+  }
+}
+
+export type RequestType = keyof Requests
+export type RequestOf<T extends RequestType> = Requests[T]["request"]
+export type ReplyOf<T extends RequestType> = Requests[T]["reply"]
+
+export type NoticeLevel = "info" | "success" | "warning" | "error"
+
+/** What the server half tells without being asked. */
+export type Push =
+  | { readonly type: "facts"; readonly facts: TaskFacts }
+  | { readonly type: "drafts"; readonly drafts: readonly DraftReply[] }
+  | {
+      readonly type: "notice"
+      readonly level: NoticeLevel
+      readonly text: string
+      readonly taskNumber?: number
+      readonly key?: string
+    }
+  | { readonly type: "options"; readonly options: Options; readonly problems: readonly OptionProblem[] }
+
+export type Wire =
+  | {
+      readonly kagan: "request"
+      readonly id: string
+      readonly type: RequestType
+      readonly body: unknown
+      readonly directory?: string
+    }
+  | { readonly kagan: "reply"; readonly id: string; readonly ok: true; readonly value: unknown }
+  | { readonly kagan: "reply"; readonly id: string; readonly ok: false; readonly error: RequestFailure }
+  | { readonly kagan: "push"; readonly push: Push }
+  /** Sent in the lobby by a server half that has just come up: boards say hello again. */
+  | { readonly kagan: "up"; readonly directory: string; readonly version: string }
+  /** Sent by the board when it opens or closes: the server half knows whether anyone looks. */
+  | { readonly kagan: "board"; readonly open: boolean; readonly directory: string }
+
+/** A message that is ours and well formed at its outermost; anything else on the name is ignored. */
+export function readWire(data: unknown): Wire | undefined {
+  if (typeof data !== "object" || data === null) return undefined
+  const kind = (data as { kagan?: unknown }).kagan
+  return kind === "request" || kind === "reply" || kind === "push" || kind === "up" || kind === "board"
+    ? (data as Wire)
+    : undefined
+}

@@ -1,0 +1,212 @@
+import { ok, err, type Result } from "./result.ts"
+import { columnOf, STATUS_TITLE, type Status, type TaskMeta } from "./task.ts"
+
+/** "Cannot now": told before the person tries where that is possible, and the same words everywhere. */
+export type Refusal =
+  | { readonly kind: "not_a_move"; readonly from: Status; readonly to: Status }
+  | { readonly kind: "already_there"; readonly to: Status }
+  | { readonly kind: "worktree_not_ready" }
+  | { readonly kind: "setup_not_done"; readonly failed: boolean }
+  | { readonly kind: "intake_running" }
+  | { readonly kind: "intake_failed"; readonly reason: string }
+  | { readonly kind: "decisions_open"; readonly open: number }
+  | { readonly kind: "model_not_usable"; readonly model: string }
+  | { readonly kind: "turn_running" }
+  | { readonly kind: "approval_needed" }
+  | { readonly kind: "findings_open"; readonly open: number }
+  | { readonly kind: "findings_to_fix"; readonly count: number }
+  | { readonly kind: "nothing_to_fix" }
+  | { readonly kind: "review_running" }
+  | { readonly kind: "review_failed"; readonly reason: string }
+  | { readonly kind: "no_snapshot" }
+  | { readonly kind: "changed_since_review"; readonly files: readonly string[] }
+  | { readonly kind: "other_snapshot" }
+  | { readonly kind: "reason_needed"; readonly what: string }
+  | { readonly kind: "not_in_column"; readonly needed: Status }
+  | { readonly kind: "merging" }
+  | { readonly kind: "read_only" }
+  | { readonly kind: "gone" }
+  | { readonly kind: "stop_first" }
+  | { readonly kind: "nothing_runs" }
+  | { readonly kind: "title_empty" }
+  | { readonly kind: "invalid"; readonly text: string }
+
+export function refusalText(refusal: Refusal): string {
+  switch (refusal.kind) {
+    case "not_a_move":
+      return `a card cannot go from ${STATUS_TITLE[refusal.from]} to ${STATUS_TITLE[refusal.to]}`
+    case "already_there":
+      return `it is already in ${STATUS_TITLE[refusal.to]}`
+    case "worktree_not_ready":
+      return "its worktree is not ready"
+    case "setup_not_done":
+      return refusal.failed ? "its setup failed" : "its setup still runs"
+    case "intake_running":
+      return "intake has not reported yet (w waives it)"
+    case "intake_failed":
+      return `intake failed: ${refusal.reason} (r runs it again, w waives it)`
+    case "decisions_open":
+      return `${refusal.open} required ${refusal.open === 1 ? "decision is" : "decisions are"} open (i answers)`
+    case "model_not_usable":
+      return `the model ${refusal.model} cannot be used here: connect its provider or choose another`
+    case "turn_running":
+      return "the agent is working (X stops it first)"
+    case "approval_needed":
+      return "only an approval moves a card to Done (a approves)"
+    case "findings_open":
+      return `${refusal.open} ${refusal.open === 1 ? "finding has" : "findings have"} no ruling (v opens the review)`
+    case "findings_to_fix":
+      return `${refusal.count} ${refusal.count === 1 ? "finding is" : "findings are"} ruled "fix": send it back (s)`
+    case "nothing_to_fix":
+      return 'no finding is ruled "fix": there is nothing to send back (v opens the review)'
+    case "review_running":
+      return "the reviewer is still reading"
+    case "review_failed":
+      return `the review failed: ${refusal.reason} (r runs it again)`
+    case "no_snapshot":
+      return "there is no snapshot to judge"
+    case "changed_since_review":
+      return `changed since review: ${refusal.files.slice(0, 3).join(", ")}${refusal.files.length > 3 ? ` and ${refusal.files.length - 3} more` : ""} (r reviews again)`
+    case "other_snapshot":
+      return "a newer snapshot is under review than the one you approved"
+    case "reason_needed":
+      return `${refusal.what} needs a reason`
+    case "not_in_column":
+      return `that is done in ${STATUS_TITLE[refusal.needed]}`
+    case "merging":
+      return "it is being merged"
+    case "read_only":
+      return "a newer Kagan wrote this card: it is read-only here"
+    case "gone":
+      return "there is no such task any more"
+    case "stop_first":
+      return "it is running (X stops it)"
+    case "nothing_runs":
+      return "nothing of it runs"
+    case "title_empty":
+      return "a title needs at least one visible character"
+    case "invalid":
+      return refusal.text
+  }
+}
+
+/** What the judgement of a move needs to know beyond the metadata. */
+export type MoveFacts = {
+  readonly turnRunning: boolean
+  readonly worktreeReady: boolean
+  /** Undefined: not known here, which the server half never leaves so. */
+  readonly modelUsable?: { readonly usable: boolean; readonly model: string }
+  readonly inProgress: number
+  readonly limit: number
+  /** Numbers of the tasks it waits for that are not done. */
+  readonly openDependencies: readonly number[]
+  readonly intakeEnabled: boolean
+}
+
+export type Verdict = { readonly kind: "accepted" } | { readonly kind: "queued"; readonly text: string }
+
+/**
+ * The move gate: whether a card may leave its column for `to`. Both halves ask it; only the server half acts on it.
+ * Moves to Done are judged by `judgeApproval` and `judgeLeave`, and a send back by `judgeSendBack`.
+ */
+export function judgeMove(meta: TaskMeta, to: Status, facts: MoveFacts): Result<Verdict, Refusal> {
+  const from = columnOf(meta)
+  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  if (from === to) return err({ kind: "already_there", to })
+  if (to === "done") return err(from === "review" ? { kind: "approval_needed" } : { kind: "not_a_move", from, to })
+  if (from === "backlog" && to === "in_progress") return judgeStart(meta, facts)
+  if (from === "in_progress" && to === "backlog") return ok({ kind: "accepted" })
+  if (from === "in_progress" && to === "review")
+    return facts.turnRunning ? err({ kind: "turn_running" }) : ok({ kind: "accepted" })
+  if (from === "review" && to === "in_progress") return judgeSendBack(meta)
+  if (from === "review" && to === "backlog") return ok({ kind: "accepted" })
+  return err({ kind: "not_a_move", from, to })
+}
+
+function judgeStart(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> {
+  if (!facts.worktreeReady) return err({ kind: "worktree_not_ready" })
+  if (meta.setup?.state === "running" || meta.setup?.state === "failed") {
+    return err({ kind: "setup_not_done", failed: meta.setup.state === "failed" })
+  }
+  const intake = meta.intake
+  if (facts.intakeEnabled || intake) {
+    if (!intake || intake.state === "claimed" || intake.state === "running") return err({ kind: "intake_running" })
+    if (intake.state === "failed") return err({ kind: "intake_failed", reason: intake.reason ?? "no reason given" })
+    if (intake.state === "done" && intake.answered < intake.required) {
+      return err({ kind: "decisions_open", open: intake.required - intake.answered })
+    }
+  }
+  if (facts.modelUsable && !facts.modelUsable.usable)
+    return err({ kind: "model_not_usable", model: facts.modelUsable.model })
+  if (facts.openDependencies.length > 0) {
+    return ok({ kind: "queued", text: `queued after ${facts.openDependencies.map((n) => `#${n}`).join(", ")}` })
+  }
+  if (facts.inProgress >= facts.limit)
+    return ok({ kind: "queued", text: `queued (${facts.inProgress}/${facts.limit} in progress)` })
+  return ok({ kind: "accepted" })
+}
+
+/** Whether there is something to send back; a note of the person's own counts. */
+export function judgeSendBack(meta: TaskMeta, note?: string): Result<Verdict, Refusal> {
+  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
+  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  if ((meta.review?.fix ?? 0) === 0 && !note?.trim()) return err({ kind: "nothing_to_fix" })
+  return ok({ kind: "accepted" })
+}
+
+/** Whether exactly this snapshot may be merged. `changed` names what differs between snapshot and worktree now. */
+export function judgeApproval(
+  meta: TaskMeta,
+  request: { readonly snapshot: string; readonly waiver?: string },
+  changed: readonly string[],
+): Result<Verdict, Refusal> {
+  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
+  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  const review = meta.review
+  if (!review?.snapshot) return err({ kind: "no_snapshot" })
+  if (review.snapshot.commit !== request.snapshot) return err({ kind: "other_snapshot" })
+  if (changed.length > 0) return err({ kind: "changed_since_review", files: changed })
+  const validator = review.validator
+  if (validator?.state !== "done" && !request.waiver?.trim()) {
+    if (validator?.state === "failed")
+      return err({ kind: "review_failed", reason: validator.reason ?? "no reason given" })
+    if (validator?.state !== "waived") return err({ kind: "review_running" })
+  }
+  if (review.ruled < review.findings) return err({ kind: "findings_open", open: review.findings - review.ruled })
+  if (review.fix > 0) return err({ kind: "findings_to_fix", count: review.fix })
+  return ok({ kind: "accepted" })
+}
+
+/** Done without merge: a reason is needed, and nothing may be running. */
+export function judgeLeave(meta: TaskMeta, reason: string): Result<Verdict, Refusal> {
+  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
+  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  if (!isReason(reason)) return err({ kind: "reason_needed", what: "done without merge" })
+  return ok({ kind: "accepted" })
+}
+
+/** A reason is more than a placeholder: it has a word that says something. */
+export function isReason(text: string): boolean {
+  const words = text
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s]/gu, "")
+  if (words.length < 3) return false
+  return !/^(ok|okay|lgtm|fine|yes|no|none|na|n a|todo|tbd|asdf|test|good|sure|nothing|because)$/.test(words)
+}
+
+/** Whether a ruling must say why: setting aside what weighs, or what nobody asked for. */
+export function rulingNeedsReason(finding: { severity: string; kind: string }, disposition: string): boolean {
+  if (disposition === "fix") return false
+  return finding.severity === "high" || finding.kind === "misalignment"
+}
+
+/** The column that `m` leads to, when one does. */
+export function forwardOf(status: Status): Status | undefined {
+  return status === "backlog" ? "in_progress" : status === "in_progress" ? "review" : undefined
+}
+
+/** The column that `b` leads to. */
+export function backOf(status: Status): Status | undefined {
+  return status === "in_progress" ? "backlog" : status === "review" ? "in_progress" : undefined
+}
