@@ -1,5 +1,5 @@
 // Bundles the two halves: src/server.ts -> dist/server.js, src/tui.tsx -> dist/tui.js. Plain Node.
-//   node scripts/build.mjs [--force] [--quiet]
+//   node scripts/build.mjs [--force] [--quiet] [--root <checkout>]
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
@@ -92,15 +92,16 @@ async function bundle(root, half) {
 const isRuntimeModule = (id) => id.startsWith("node:") || id === "bun" || id.startsWith("bun:")
 
 /**
- * The host finds its own modules in our text with a pattern that wants `from "x"`, and shows nothing when a half cannot
- * be loaded, so both are checked where they can be seen.
+ * The host finds its own modules in our text with patterns that want `from "x"` (with the space), and shows nothing when
+ * a half cannot be loaded, so both are checked here, where they can be seen.
  */
 function refuseWhatTheHostCannotLoad(root, half, chunk) {
   for (const id of [...chunk.imports, ...chunk.dynamicImports]) {
     if (isRuntimeModule(id)) continue
     if (!half.provided.includes(id))
       throw new Error(`${half.entry} imports ${id}, which the host does not provide there`)
-    if (!new RegExp(`from\\s+["']${id}["']`).test(chunk.code)) throw new Error(`${half.file}: no \`from "${id}"\``)
+    if (!new RegExp(`(from\\s+|import\\s+|import\\s*\\(\\s*)["']${id}["']`).test(chunk.code))
+      throw new Error(`${half.entry}: its bundle names ${id} in a form that the host overlooks`)
   }
   if (!chunk.exports.includes("default")) throw new Error(`${half.entry} has no default export`)
   if (chunk.code.includes(root)) throw new Error(`${half.file} contains the path of this checkout`)
@@ -121,20 +122,22 @@ const stampPath = (root) => join(root, ".tmp", "build.stamp")
 const stamp = (root, inputs) =>
   [inputs, ...HALVES.map((half) => digest(readFileSync(join(root, "dist", half.file))))].join(" ")
 
+/** The sources, what turns them into a bundle, and the versions of what is bundled with them. */
 function inputDigest(root) {
-  const sources = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
+  const files = [
+    ...filesUnder(join(root, "src")),
+    ...["build.mjs", "build-lock.mjs", "solid-jsx.mjs"].map((name) => join(ROOT, "scripts", name)),
+    join(root, "package.json"),
+    join(ROOT, "package-lock.json"),
+  ]
+  const lines = files.map((path) => `${relative(root, path)} ${digest(readFileSync(path))}`)
+  return digest(lines.toSorted().join("\n"))
+}
+
+const filesUnder = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-  const tools = readdirSync(join(root, "scripts")).filter((name) => /^(build.*|solid-jsx)\.mjs$/.test(name))
-  const files = [...sources, ...tools.map((name) => join(root, "scripts", name)), join(root, "package.json")]
-  const lock = join(root, "package-lock.json")
-  return digest(
-    [...files, lock]
-      .map((path) => `${relative(root, path)} ${digest(readFileSync(path))}`)
-      .toSorted()
-      .join("\n"),
-  )
-}
 
 const digest = (data) => createHash("sha256").update(data).digest("hex")
 
@@ -142,8 +145,10 @@ const outputs = (root) =>
   HALVES.map(({ file }) => ({ path: `dist/${file}`, bytes: statSync(join(root, "dist", file)).size }))
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({ options: { force: { type: "boolean" }, quiet: { type: "boolean" } } })
-  const result = await build({ force: values.force ?? false })
+  const { values } = parseArgs({
+    options: { force: { type: "boolean" }, quiet: { type: "boolean" }, root: { type: "string" } },
+  })
+  const result = await build({ force: values.force ?? false, root: resolve(values.root ?? ROOT) })
   if (!values.quiet) {
     const sizes = result.files.map(({ path, bytes }) => `${path} ${(bytes / 1024).toFixed(0)} KiB`).join(", ")
     console.log(`${result.built ? "built" : "unchanged"}: ${sizes} (${result.ms} ms)`)
