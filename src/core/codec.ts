@@ -1,0 +1,259 @@
+import { z } from "zod"
+import {
+  FINDING_KINDS,
+  METADATA_VERSION,
+  SEVERITIES,
+  STATUSES,
+  type IntakeMeta,
+  type KaganMeta,
+  type TaskMeta,
+  type ValidatorMeta,
+  type WorkerMeta,
+} from "./task.ts"
+
+/**
+ * The one reader of `metadata.kagan`. It never throws and never drops a bad field in silence: what cannot be read is
+ * named in `unreadable` and left untouched by later writes; what it does not know is kept by `mergeKagan`.
+ */
+export type Decoded =
+  /** Not ours: no value, a copy (a fork carries its origin's), or another shape altogether. */
+  { readonly kind: "none" } | (KaganMeta & { readonly unreadable: readonly string[]; readonly readOnly: boolean })
+
+const int = z.number().int()
+const at = z.number().finite()
+const text = z.string()
+const id = z.string().min(1).max(200)
+const status = z.enum(STATUSES)
+const hash = z.string().regex(/^[0-9a-f]{7,64}$/)
+
+const model = z.object({ providerID: id, modelID: id, variant: id.optional() })
+const claim = z.object({ pid: int.min(1), start: text, host: text, at })
+const helper = {
+  state: z.enum(["claimed", "running", "done", "failed", "waived"]),
+  sessionID: id.optional(),
+  generation: int.min(1),
+  attempt: int.min(0),
+  reason: text.optional(),
+  claim: claim.optional(),
+  at,
+}
+const mode = z.enum(["autonomous", "assisted", "manual"])
+const snapshot = z.object({
+  commit: hash,
+  tree: hash,
+  base: hash,
+  generation: int.min(1),
+  files: int.min(0),
+  insertions: int.min(0),
+  deletions: int.min(0),
+  at,
+})
+
+type Fields = Record<string, { readonly type: z.ZodType; readonly fallback?: unknown; readonly required?: boolean }>
+
+const taskFields: Fields = {
+  v: { type: int.min(1), required: true, fallback: METADATA_VERSION },
+  boardTask: { type: z.literal(true), required: true, fallback: true },
+  sessionID: { type: id, required: true },
+  repo: { type: id, required: true, fallback: "" },
+  taskNumber: { type: int.min(1), required: true, fallback: 0 },
+  status: { type: status, required: true, fallback: "backlog" },
+  lastGatedStatus: { type: status },
+  order: { type: at, required: true, fallback: 0 },
+  description: { type: text },
+  descriptionFile: { type: z.boolean() },
+  baseBranch: { type: z.string().min(1), required: true, fallback: "" },
+  baseCommit: { type: hash, required: true, fallback: "" },
+  branch: { type: z.string().min(1), required: true, fallback: "" },
+  worktree: {
+    type: z
+      .string()
+      .startsWith("/")
+      .or(z.string().regex(/^[A-Za-z]:[\\/]/)),
+    required: true,
+    fallback: "",
+  },
+  model: { type: model },
+  agent: { type: id },
+  scope: { type: text },
+  dependsOn: { type: z.array(int.min(1)).max(100) },
+  generation: { type: int.min(1), required: true, fallback: 1 },
+  setup: { type: z.object({ state: z.enum(["running", "done", "failed", "skipped"]), text: text.optional(), at }) },
+  intake: { type: z.object({ ...helper, required: int.min(0), answered: int.min(0), mode: mode.optional() }) },
+  run: {
+    type: z.object({
+      intent: z
+        .object({
+          id,
+          messageID: id,
+          partID: id,
+          purpose: z.enum(["start", "send_back", "resume", "tell"]),
+          text,
+          at,
+          deliveredAt: at.optional(),
+        })
+        .optional(),
+      workerID: id.optional(),
+      stoppedAt: at.optional(),
+    }),
+  },
+  review: {
+    type: z.object({
+      snapshot: snapshot.optional(),
+      validator: z.object(helper).optional(),
+      findings: int.min(0),
+      ruled: int.min(0),
+      fix: int.min(0),
+      problem: text.optional(),
+    }),
+  },
+  approval: { type: z.object({ snapshot: hash, at, waiver: text.optional() }) },
+  merge: {
+    type: z.object({
+      state: z.enum(["claimed", "merged", "left", "failed"]),
+      snapshot: hash.optional(),
+      target: text.optional(),
+      strategy: z.enum(["squash", "merge"]).optional(),
+      commit: hash.optional(),
+      reason: text.optional(),
+      claim: claim.optional(),
+      at,
+    }),
+  },
+  denied: { type: z.object({ wish: status, kind: text, text, at }) },
+  awaiting: { type: z.object({ wish: status, text, since: at }) },
+  startedAt: { type: at },
+  archivedAt: { type: at },
+  trashedAt: { type: at },
+}
+
+const decision = z.object({ question: text, assumption: text, required: z.boolean() })
+const assessment = z.object({
+  understanding: text,
+  decisions: z.array(decision),
+  instruction: text,
+  mode,
+  modeReason: text,
+  split: z.array(z.object({ title: text, description: text, dependsOn: z.array(int).optional() })).optional(),
+})
+const finding = z.object({
+  id,
+  kind: z.enum(FINDING_KINDS),
+  severity: z.enum(SEVERITIES),
+  confidence: z.number().min(0).max(10).nullable(),
+  title: text,
+  detail: text,
+  location: z.object({ path: text, line: int.optional(), endLine: int.optional() }).optional(),
+  citation: z.enum(["verified", "file", "unchanged_line", "no_line", "no_file", "none"]),
+  count: int.optional(),
+})
+const helperFields: Fields = {
+  v: { type: int.min(1), required: true, fallback: METADATA_VERSION },
+  role: { type: z.enum(["intake", "validator", "worker"]), required: true },
+  sessionID: { type: id, required: true },
+  repo: { type: id, required: true, fallback: "" },
+  generation: { type: int.min(1), required: true, fallback: 1 },
+}
+const roleFields: Record<"intake" | "validator" | "worker", Fields> = {
+  intake: {
+    ...helperFields,
+    intakeParent: { type: id, required: true, fallback: "" },
+    assessment: { type: assessment },
+    answers: {
+      type: z.array(
+        z.object({ decision: int.min(0), kind: z.enum(["approved", "overridden"]), text: text.optional(), at }),
+      ),
+    },
+  },
+  validator: {
+    ...helperFields,
+    validatorParent: { type: id, required: true, fallback: "" },
+    snapshot: { type: hash, required: true, fallback: "" },
+    summary: { type: text },
+    findings: { type: z.array(finding) },
+    rulings: {
+      type: z.array(
+        z.object({
+          finding: id,
+          disposition: z.enum(["fix", "intended", "ignored"]),
+          reason: text.optional(),
+          snapshot: hash,
+          at,
+        }),
+      ),
+    },
+  },
+  worker: { ...helperFields, workerParent: { type: id, required: true, fallback: "" } },
+}
+
+/** Reads the metadata of the session `sessionID`. `metadata` is the session's whole metadata object. */
+export function readKagan(sessionID: string, metadata: unknown): Decoded {
+  const raw = rawKagan(metadata)
+  if (!raw || raw.sessionID !== sessionID) return { kind: "none" }
+  const role = raw.role
+  if (role === "intake" || role === "validator" || role === "worker") {
+    const { value, unreadable, broken } = readFields(roleFields[role], raw)
+    const readOnly = broken || isNewer(raw)
+    if (role === "intake") return { kind: role, meta: value as IntakeMeta, unreadable, readOnly }
+    if (role === "validator") return { kind: role, meta: value as ValidatorMeta, unreadable, readOnly }
+    return { kind: role, meta: value as WorkerMeta, unreadable, readOnly }
+  }
+  if (role !== undefined || raw.boardTask !== true) return { kind: "none" }
+  const { value, unreadable, broken } = readFields(taskFields, raw)
+  return { kind: "task", meta: value as TaskMeta, unreadable, readOnly: broken || isNewer(raw) }
+}
+
+/**
+ * The object to store: `raw` (what the session has now) with the fields of `next` in place of the known ones. Fields
+ * that this version does not know, and known ones that were unreadable and are unchanged, stay as they are.
+ */
+export function mergeKagan(
+  raw: Readonly<Record<string, unknown>> | undefined,
+  next: object,
+  previous?: object,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...raw }
+  const before = (previous ?? {}) as Record<string, unknown>
+  const after = next as Record<string, unknown>
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (after[key] === undefined) delete merged[key]
+    else if (after[key] !== before[key] || !(key in merged)) merged[key] = after[key]
+  }
+  return merged
+}
+
+/** The raw `kagan` object in a session's metadata, when it is one of sane size. */
+export function rawKagan(metadata: unknown): Record<string, unknown> | undefined {
+  if (!isObject(metadata)) return undefined
+  const raw = metadata.kagan
+  return isObject(raw) ? raw : undefined
+}
+
+function isNewer(raw: Record<string, unknown>): boolean {
+  return typeof raw.v === "number" && raw.v > METADATA_VERSION
+}
+
+function readFields(fields: Fields, raw: Record<string, unknown>) {
+  const value: Record<string, unknown> = {}
+  const unreadable: string[] = []
+  let broken = false
+  for (const [name, field] of Object.entries(fields)) {
+    const given = Object.hasOwn(raw, name) ? raw[name] : undefined
+    if (given === undefined && !field.required) continue
+    const parsed = field.type.safeParse(given)
+    if (parsed.success) {
+      value[name] = parsed.data
+      continue
+    }
+    unreadable.push(`${name}: ${parsed.error.issues[0]?.message ?? "not readable"}`)
+    if (field.required) {
+      broken = true
+      value[name] = field.fallback
+    }
+  }
+  return { value, unreadable, broken }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
