@@ -19,6 +19,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    setupFiles: ["test/kit/setup.ts"],
     teardownTimeout: 20_000,
     server: { deps: { inline: [/solid-js/, /@opentui\/solid/, /@opentui\/keymap/] } },
     projects: [

@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { keepEvidence, tail } from "./failures.ts"
+import { withChanges } from "./host.ts"
+import { keyBytes } from "./keys.ts"
+import { guardGroup, kill, releaseGroup } from "./processes.ts"
+import { opencodeBinary, type Sandbox } from "./sandbox.ts"
+import { cellAt, findText, makeEmulator, screenLines, screenSvg, type Cell } from "./screen.ts"
+
+export interface TerminalOptions {
+  readonly cols?: number
+  readonly rows?: number
+  /** Arguments for `opencode`. */
+  readonly args?: readonly string[]
+  /** Where to start it; the sandbox's repository by default. */
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export type Seen = string | RegExp | ((screen: string) => boolean)
+
+export interface Terminal {
+  readonly pid: number
+  /** Presses keys one after the other, at the pace of a fast typist: "enter", "esc", "up", "ctrl+x", "J", "space", … */
+  press(...keys: string[]): Promise<void>
+  /** Types a text character by character. */
+  type(text: string): Promise<void>
+  /** Pastes a text as a terminal does (bracketed). */
+  paste(text: string): Promise<void>
+  /** Clicks a cell; columns and rows count from 0, as in `lines()`. */
+  click(col: number, row: number): Promise<void>
+  /** Clicks the middle of a text that is on the screen. */
+  clickText(text: string): Promise<void>
+  wheel(direction: "up" | "down", col: number, row: number): Promise<void>
+  resize(cols: number, rows: number): void
+  /** The screen as text, without trailing blanks. */
+  screen(): string
+  lines(): string[]
+  cell(col: number, row: number): Cell | undefined
+  /** Where a text stands on the screen, in cells from 0. */
+  find(text: string): { col: number; row: number } | undefined
+  /** Waits until the screen shows it, and answers that screen. */
+  waitFor(seen: Seen, ms?: number): Promise<string>
+  /** Waits until the screen no longer shows it. */
+  waitGone(seen: Seen, ms?: number): Promise<string>
+  /** The screen as a picture with true colours; also saved when a file is named. */
+  svg(file?: string): string
+  /** Quits as a person does (ctrl+c with nothing typed), in order. */
+  quit(): Promise<void>
+  stop(): Promise<void>
+  /** Kills it as a crash would. What it had started goes on. */
+  kill9(): Promise<void>
+  readonly exited: Promise<number | string>
+}
+
+/** Between two keys. An escape needs longer, or it and the next key are one combination with alt. */
+const KEY_PAUSE = 30
+const ESCAPE_PAUSE = 150
+
+/** Starts the real terminal UI of OpenCode in a pseudo-terminal whose screen can be read. */
+export function startTui(sandbox: Sandbox, options: TerminalOptions = {}): Promise<Terminal> {
+  const env = withChanges({ ...sandbox.env, TERM: "xterm-256color", COLORTERM: "truecolor" }, options.env)
+  const command = [opencodeBinary, ...(options.args ?? [])]
+  return startTerminal(command, { ...options, cwd: options.cwd ?? sandbox.repo.dir, env }, () => hostLog(sandbox))
+}
+
+/** Starts any program in a pseudo-terminal; `log` is what else to say when something is not seen in time. */
+export async function startTerminal(
+  command: readonly string[],
+  options: { cols?: number; rows?: number; cwd: string; env: Record<string, string> },
+  log: () => string = () => "",
+): Promise<Terminal> {
+  const emulator = makeEmulator(options.cols ?? 120, options.rows ?? 32)
+  const changed = new Set<() => void>()
+  const tellChanged = () => {
+    for (const look of changed) look()
+  }
+  const pty = new Bun.Terminal({
+    cols: emulator.cols,
+    rows: emulator.rows,
+    name: "xterm-256color",
+    data: (_, bytes) => emulator.write(bytes, tellChanged),
+  })
+  // The emulator answers what the program asks its terminal (device attributes, cursor position, …).
+  emulator.onData((answer) => void (pty.closed || pty.write(answer)))
+  const child = Bun.spawn([...command], { terminal: pty, cwd: options.cwd, env: options.env })
+  guardGroup(child.pid)
+
+  let ended: number | string | undefined
+  const exited = child.exited.then((code) => {
+    ended = child.signalCode ?? code
+    tellChanged()
+    return ended
+  })
+  const screen = () =>
+    screenLines(emulator)
+      .map((line) => line.trimEnd())
+      .join("\n")
+  const forget = keepEvidence(`terminal (pid ${child.pid})`, () => report())
+  const report = () => `${screen()}\n──── log\n${tail(log())}`
+
+  const send = async (bytes: string, pause = KEY_PAUSE) => {
+    if (ended !== undefined) throw new Error(`the program in the terminal has ended (${ended})\n${report()}`)
+    pty.write(bytes)
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+  const mouse = (button: number, col: number, row: number, what: "M" | "m") =>
+    send(`\x1b[<${button};${col + 1};${row + 1}${what}`)
+
+  function until(test: (screen: string) => boolean, what: string, ms: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer)
+        changed.delete(look)
+      }
+      const fail = (why: string) => {
+        done()
+        reject(new Error(`${what}: ${why}\n──── screen\n${report()}`))
+      }
+      const look = () => {
+        const now = screen()
+        if (test(now)) {
+          done()
+          resolve(now)
+        } else if (ended !== undefined) {
+          fail(`the program ended (${ended})`)
+        }
+      }
+      const timer = setTimeout(() => fail(`not within ${ms} ms`), ms)
+      changed.add(look)
+      look()
+    })
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    kill(child.pid, signal)
+    const patience = setTimeout(() => kill(child.pid), 10_000)
+    await exited
+    clearTimeout(patience)
+    finish()
+  }
+
+  function finish(): void {
+    forget()
+    releaseGroup(child.pid)
+    if (!pty.closed) pty.close() // an open one keeps the test run alive
+  }
+
+  const terminal: Terminal = {
+    pid: child.pid,
+    async press(...keys) {
+      for (const key of keys) await send(keyBytes(key), key === "esc" ? ESCAPE_PAUSE : KEY_PAUSE)
+    },
+    async type(text) {
+      for (const character of text) await send(character, 5)
+      await send("")
+    },
+    paste: (text) => send(`\x1b[200~${text}\x1b[201~`),
+    async click(col, row) {
+      await mouse(0, col, row, "M")
+      await mouse(0, col, row, "m")
+    },
+    async clickText(text) {
+      const at = findText(emulator, text)
+      if (!at) throw new Error(`nothing to click: "${text}" is not on the screen\n──── screen\n${report()}`)
+      await terminal.click(at.col + Math.floor(text.length / 2), at.row)
+    },
+    wheel: (direction, col, row) => mouse(direction === "up" ? 64 : 65, col, row, "M"),
+    resize(cols, rows) {
+      emulator.resize(cols, rows)
+      pty.resize(cols, rows)
+      kill(child.pid, "SIGWINCH") // the pseudo-terminal itself does not tell
+    },
+    screen,
+    lines: () => screen().split("\n"),
+    cell: (col, row) => cellAt(emulator, col, row),
+    find: (text) => findText(emulator, text),
+    waitFor: (seen, ms = 60_000) => until(matcher(seen), `waiting to see ${seen}`, ms),
+    waitGone: (seen, ms = 60_000) => until((now) => !matcher(seen)(now), `waiting for the end of ${seen}`, ms),
+    svg(file) {
+      const picture = screenSvg(emulator)
+      if (file !== undefined) writeFileSync(file, picture)
+      return picture
+    },
+    async quit() {
+      await send(keyBytes("ctrl+c"))
+      const patience = setTimeout(() => kill(child.pid), 30_000)
+      const how = await exited
+      clearTimeout(patience)
+      finish()
+      if (how === "SIGKILL") throw new Error("the program did not quit on ctrl+c within 30 s")
+    },
+    stop: () => end("SIGTERM"),
+    kill9: () => end("SIGKILL"),
+    exited,
+  }
+  return terminal
+}
+
+function matcher(seen: Seen): (screen: string) => boolean {
+  if (typeof seen === "function") return seen
+  return typeof seen === "string" ? (screen) => screen.includes(seen) : (screen) => seen.test(screen)
+}
+
+/** The newest log file of the hosts that ran in a sandbox. */
+export function hostLog(sandbox: Sandbox): string {
+  const folder = join(sandbox.home, ".local/share/opencode/log")
+  try {
+    const newest = readdirSync(folder).toSorted().at(-1)
+    return newest ? readFileSync(join(folder, newest), "utf8") : "no log file"
+  } catch (error) {
+    return `no log: ${String(error)}`
+  }
+}
