@@ -145,12 +145,13 @@ const SHELL_TEXT = "The following tool was executed by the user"
 const isShell = (message: TailMessage) =>
   message.parts.length > 0 && message.parts.every((part) => part.synthetic === true && part.text === SHELL_TEXT)
 
-/** Somebody else's context: synthetic throughout and not the host's own "continue" after a compaction. */
+/** Somebody else's context: synthetic throughout, no prompt of ours and not the host's "continue" after a compaction. */
 function isForeignContext(message: TailMessage): boolean {
   return (
     message.parts.length > 0 &&
     message.parts.every(
-      (part) => part.type === "text" && part.synthetic === true && part.metadata?.compaction_continue !== true,
+      (part) =>
+        part.type === "text" && part.synthetic === true && !part.metadata?.compaction_continue && !part.metadata?.kagan,
     )
   )
 }
