@@ -1,5 +1,6 @@
 import type { Finding, Status, Task } from "./task.ts"
 import { columnOf } from "./task.ts"
+import type { FailureClass, InterruptReason } from "./turn.ts"
 
 /** What is true of a task now, found out by the server half at its last look and told to every board. */
 export type TaskFacts = {
@@ -38,16 +39,12 @@ export type Activity =
   | { readonly kind: "blocked"; readonly text: string }
   | { readonly kind: "gone" }
 
-export type ErrorClass = "auth" | "quota" | "rate_limit" | "model_not_found" | "context_overflow" | "network" | "other"
-
 export type TurnEnd =
   | { readonly kind: "finished"; readonly messageID: string; readonly at: number; readonly text: string }
-  | { readonly kind: "interrupted"; readonly reason: Interruption; readonly at: number }
-  | { readonly kind: "failed"; readonly errorClass: ErrorClass; readonly text: string; readonly at: number }
+  | { readonly kind: "interrupted"; readonly reason: InterruptReason; readonly at: number }
+  | { readonly kind: "failed"; readonly errorClass: FailureClass; readonly text: string; readonly at: number }
   /** A turn is open: asked, streaming or with an open tool call. */
   | { readonly kind: "open" }
-
-export type Interruption = "aborted" | "question_dismissed" | "permission_rejected" | "host_died" | "unfinished"
 
 export type Ask =
   | {
@@ -72,12 +69,13 @@ export type Ask =
       }[]
     }
 
-export const INTERRUPTION_TEXT: Readonly<Record<Interruption, string>> = {
+export const INTERRUPTION_TEXT: Readonly<Record<InterruptReason, string>> = {
   aborted: "stopped by you",
   question_dismissed: "question dismissed",
   permission_rejected: "permission rejected",
   host_died: "OpenCode ended in the middle",
-  unfinished: "the turn ended without finishing",
+  output_length: "the model's output limit was reached",
+  no_finish: "the turn ended without finishing",
 }
 
 export type RunStateKind =

@@ -1,0 +1,74 @@
+import type { Push } from "../core/protocol.ts"
+import type { Options } from "../core/options.ts"
+import type { Result } from "../core/result.ts"
+import type { ModelRef, WakeIntent } from "../core/task.ts"
+import type { Clock } from "../shared/clock.ts"
+import type { Git } from "../shared/git/runner.ts"
+import type { Repository } from "../shared/git/repository.ts"
+import type { Host } from "../shared/host.ts"
+import type { Store } from "../shared/store.ts"
+import type { Tasks } from "../shared/tasks.ts"
+
+export type Context = { readonly source: string; readonly text: string; readonly kind: string; readonly key: string }
+
+export type WakeRequest = {
+  readonly sessionID: string
+  readonly directory: string
+  /** `route:subject`, one of the table of wake sources. */
+  readonly source: string
+  readonly intent: Pick<WakeIntent, "id" | "messageID" | "partID">
+  readonly text: string
+  /** Stand before the prompt in the transcript; none of them is left when the prompt is refused. */
+  readonly contexts: readonly Context[]
+  readonly agent?: string
+  readonly model?: ModelRef
+  readonly system?: string
+}
+
+/** `sent`: admitted by the host; whether it is stored is asked of the transcript. `held`: somebody else has the session. */
+export type WakeResult =
+  | { readonly kind: "sent" }
+  | { readonly kind: "held"; readonly text: string }
+  | { readonly kind: "refused"; readonly text: string }
+
+/** What happened to a task, one line of its `history.jsonl`. */
+export type HistoryEntry = {
+  readonly kind:
+    | "verdict"
+    | "move"
+    | "wake"
+    | "helper"
+    | "ruling"
+    | "answer"
+    | "snapshot"
+    | "check"
+    | "merge"
+    | "edit"
+    | "stop"
+    | "setup"
+  readonly text: string
+  readonly [detail: string]: unknown
+}
+
+/** Everything that the parts of the server half share for one repository. */
+export type Project = {
+  readonly root: string
+  readonly repo: string
+  readonly repository: Repository
+  readonly git: Git
+  readonly host: Host
+  readonly store: Store
+  readonly tasks: Tasks
+  readonly clock: Clock
+  options(): Options
+  /** A new id that no other process makes. */
+  seed(): string
+  /** The instance of a worktree is up with our half in it and the main checkout's configuration in force. */
+  ensureInstance(directory: string): Promise<Result<void, { readonly text: string }>>
+  wake(request: WakeRequest): Promise<WakeResult>
+  /** Adds context to a session without a turn; accepted at once, delivered at its next safe moment. */
+  tell(sessionID: string, directory: string, context: Context): void
+  push(push: Push): void
+  /** Never fails: a line that cannot be written is logged. */
+  remember(sessionID: string, entry: HistoryEntry): Promise<void>
+}
