@@ -5,11 +5,14 @@ import { GREET_BY_NAME } from "./sample.ts"
 export interface Pace {
   /** How long the model "thinks" before each answer, so that a person can watch the states go by. */
   readonly thinkMs: number
+  /** Waited for before each answer, so that a station is not passed before it was looked at. */
+  readonly before?: (request: RecordedRequest) => Promise<void>
 }
 
 /** The model of the demo: it assesses, works and reviews like a quick, slightly careless colleague. */
 export function demoScript(pace: Pace): Script {
-  return (request) => {
+  return async (request) => {
+    await pace.before?.(request)
     const reply = answer(request)
     return pace.thinkMs > 0 ? delay(pace.thinkMs, reply) : reply
   }
