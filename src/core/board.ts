@@ -1,4 +1,4 @@
-import type { Finding, Status, Task } from "./task.ts"
+import type { Finding, Status, Task, TaskMeta } from "./task.ts"
 import { columnOf } from "./task.ts"
 import type { FailureClass, InterruptReason } from "./turn.ts"
 
@@ -7,6 +7,8 @@ export type TaskFacts = {
   readonly sessionID: string
   /** `record`: the session or its metadata is gone and the card is shown from its record. */
   readonly source: "session" | "record"
+  /** With `record`: what the record holds, since no session tells it to the boards. */
+  readonly record?: { readonly title: string; readonly meta: TaskMeta }
   /** What the session that carries the work is doing. */
   readonly activity: Activity
   /** How its last turn ended; absent when none ever ran in this generation. */

@@ -174,6 +174,8 @@ export type NoticeLevel = "info" | "success" | "warning" | "error"
 export type Push =
   | { readonly type: "facts"; readonly facts: TaskFacts }
   | { readonly type: "drafts"; readonly drafts: readonly DraftReply[] }
+  /** Another window changed these sessions, which no host event tells: boards read them again. */
+  | { readonly type: "changed"; readonly sessionIDs: readonly string[] }
   | {
       readonly type: "notice"
       readonly level: NoticeLevel
