@@ -44,8 +44,11 @@ export async function playHeadless(stage: Stage): Promise<number> {
 
 const now = Promise.resolve()
 
+function station(title: string, screen: string): void {
+  console.log(`──── ${title}\n${screen.trimEnd()}\n`)
+}
+
 async function play(tui: Terminal, seen: Set<Status>, letWork: () => void): Promise<void> {
-  const station = (title: string, screen: string) => console.log(`──── ${title}\n${screen.trimEnd()}\n`)
   const arrives = async (status: Status, state: Seen, title: string) => {
     const shows = (screen: string) =>
       columnOnScreen(screen, CARD) === status &&
@@ -89,12 +92,13 @@ async function checkMerge(stage: Stage): Promise<string> {
   const git = async (...args: string[]) => (await stage.sandbox.repo.git(...args)).trim()
   const merged = await git("rev-parse", "main")
   const [first] = (await git("rev-list", "--max-parents=0", "main")).split("\n")
-  const expectSame = (what: string, is: string, should: string) => {
-    if (is !== should) throw new Error(`${what}: ${is} instead of ${should}`)
-  }
   expectSame("the merge's parent", await git("rev-parse", "main^"), first!)
   expectSame("the merged tree", await git("rev-parse", "main^{tree}"), await git("rev-parse", "refs/kagan/1/1^{tree}"))
   expectSame("the files that changed", await git("diff", "--name-only", first!, "main"), "src/greet.js")
   expectSame("the checkout's state", await git("status", "--porcelain"), "")
   return merged
+}
+
+function expectSame(what: string, is: string, should: string): void {
+  if (is !== should) throw new Error(`${what}: "${is}" instead of "${should}"`)
 }
