@@ -59,12 +59,12 @@ try {
 report()
 
 /** Runs one stage, timed. A stage that throws has failed; without tools none of the others can run. */
-async function stage(name, run) {
+async function stage(name, work) {
   console.log(`\n── ${name}`)
   const start = performance.now()
   let outcome
   try {
-    outcome = await run()
+    outcome = await work()
   } catch (error) {
     if (name === "install") throw error
     console.error(error)
@@ -135,8 +135,9 @@ function endGroup(pid, signal) {
   }
 }
 
+const sum = (key) => results.reduce((total, result) => total + result[key], 0)
+
 function report() {
-  const sum = (key) => results.reduce((total, result) => total + result[key], 0)
   console.log("\n── summary")
   for (const { name, seconds, passed, failed } of results) {
     const counts = passed + failed > 0 ? `${passed} passed, ${failed} failed` : ""
