@@ -1,0 +1,91 @@
+import { join } from "node:path"
+import type { Events, HostEvent } from "../../kit/events.ts"
+import { startServer, type HostServer } from "../../kit/host.ts"
+import { startModel, text, type Model } from "../../kit/model.ts"
+import { makeProbe, type InServer, type Probe } from "../../kit/probe/probe.ts"
+import { makeSandbox, type Sandbox, type SandboxOptions } from "../../kit/sandbox.ts"
+
+/** One real server with a scripted model and a probe in it; the facts of one file share it. */
+export interface Bench {
+  readonly box: Sandbox
+  readonly model: Model
+  readonly probe: Probe
+  readonly server: HostServer
+  readonly client: HostServer["client"]
+  /** The stream of all instances, from before the first test on. */
+  readonly events: Events
+  /** Where the stream stands now, for the `from` of a later wait. */
+  mark(): number
+  /** The events of one session since a mark, without the server's own. */
+  heard(sessionID: string, from?: number): HostEvent[]
+  /** Adds a linked worktree on a new branch, outside the repository, and answers its directory. */
+  worktree(name: string): Promise<string>
+  dispose(): Promise<void>
+}
+
+export async function openBench(
+  options: {
+    readonly sandbox?: Omit<SandboxOptions, "model" | "plugin">
+    readonly setup?: (p: InServer) => void
+    /** More probes, loaded after the first. */
+    readonly more?: Readonly<Record<string, (p: InServer) => void>>
+  } = {},
+): Promise<Bench> {
+  const model = await startModel(() => text("Done."))
+  const box = await makeSandbox({ ...options.sandbox, model, plugin: false })
+  const probe = await makeProbe(box.root, "probe-a", options.setup ? { server: options.setup } : {})
+  const more = await Promise.all(
+    Object.entries(options.more ?? {}).map(([name, server]) => makeProbe(box.root, name, { server })),
+  )
+  await box.writeConfig({ plugin: [probe.spec, ...more.map((one) => one.spec)] })
+  const server = await startServer(box)
+  const events = await server.events()
+  // The stream says that it is connected a moment before it hears anything.
+  await until("the stream hears events", async () => {
+    await server.client.session.create({ title: "Is the stream open?" })
+    return events.of("session.created").length > 0
+  })
+  return {
+    box,
+    model,
+    probe,
+    server,
+    client: server.client,
+    events,
+    mark: () => events.all.length,
+    heard: (sessionID, from = 0) => events.all.slice(from).filter((event) => sessionOf(event) === sessionID),
+    async worktree(name) {
+      const dir = join(box.root, name)
+      await box.repo.git("worktree", "add", "-q", "-b", `branch-${name}`, dir)
+      return dir
+    },
+    async dispose() {
+      await server.stop()
+      await box.dispose()
+      await model.dispose()
+    },
+  }
+}
+
+/** The session that an event is about. */
+export function sessionOf(event: HostEvent): string | undefined {
+  const { sessionID, info, part } = event.properties ?? {}
+  return sessionID ?? info?.sessionID ?? part?.sessionID ?? info?.id
+}
+
+/** The value of an answer; throws what the host said when there is none. */
+export async function must<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
+  const { data, error } = await answer
+  if (error !== undefined || data === undefined) throw new Error(`the host refused: ${JSON.stringify(error)}`)
+  return data
+}
+
+/** Waits until `probe` answers something other than undefined, null or false. */
+export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (const end = Date.now() + 60_000; ;) {
+    const value = await probe()
+    if (value) return value as NonNullable<T>
+    if (Date.now() > end) throw new Error(`did not happen within a minute: ${what}`)
+    await Bun.sleep(20)
+  }
+}
