@@ -1,0 +1,67 @@
+import type { HelperRole } from "../core/task.ts"
+import type { PermissionRuleset } from "../shared/host.ts"
+import { FINDINGS_TOOL, INTAKE_TOOL } from "./config.ts"
+
+/** The one tool through which a helper of this role reports. */
+export function helperTool(role: HelperRole): string {
+  return role === "intake" ? INTAKE_TOOL : FINDINGS_TOOL
+}
+
+/**
+ * The rules of a helper's session. The last match wins and the session is judged after config and agents, so a helper
+ * reads and searches what is in its directory, except secrets, and has its one tool. No bash: git commands that only
+ * look can be made to write. `denied` are the person's own rules for reading, which stay in force behind ours.
+ */
+export function helperRules(role: HelperRole, denied: PermissionRuleset = []): PermissionRuleset {
+  return [
+    { permission: "*", pattern: "*", action: "deny" },
+    { permission: "read", pattern: "*", action: "allow" },
+    { permission: "read", pattern: "*.env", action: "deny" },
+    { permission: "read", pattern: "*.env.*", action: "deny" },
+    { permission: "grep", pattern: "*", action: "allow" },
+    { permission: "glob", pattern: "*", action: "allow" },
+    ...denied,
+    { permission: helperTool(role), pattern: "*", action: "allow" },
+  ]
+}
+
+/** The paths that a config's `permission` keeps from being read, to be kept from helpers as well. */
+export function deniedReads(permission: unknown): PermissionRuleset {
+  if (typeof permission !== "object" || permission === null) return []
+  const read = (permission as Record<string, unknown>)["read"]
+  if (typeof read !== "object" || read === null) return []
+  return Object.entries(read)
+    .filter(([pattern, action]) => pattern !== "*" && action === "deny")
+    .map(([pattern]) => ({ permission: "read", pattern, action: "deny" as const }))
+}
+
+/**
+ * The polite layer of a task's session: no push, and a question before the agent changes how the host is set up or
+ * writes into the main checkout. A remembered "always" overrides these rules; what must hold is kept elsewhere.
+ */
+export function taskRules(input: { readonly root: string; readonly pushGuard: boolean }): PermissionRuleset {
+  return [
+    ...(input.pushGuard
+      ? (["git push*", "* git push*", "git * push*"] as const).map(
+          (pattern) => ({ permission: "bash", pattern, action: "deny" }) as const,
+        )
+      : []),
+    ...(["opencode.json*", "*/opencode.json*", ".opencode/*", "*/.opencode/*"] as const).map(
+      (pattern) => ({ permission: "edit", pattern, action: "ask" }) as const,
+    ),
+    { permission: "external_directory", pattern: `${input.root}/*`, action: "ask" },
+  ]
+}
+
+/**
+ * Why a search of a helper's is refused: grep takes any file and any glob, ignored ones included, and its permission
+ * is asked for the searched words only.
+ */
+export function refusedSearch(tool: string, args: unknown): string | undefined {
+  if (tool !== "grep" || typeof args !== "object" || args === null) return undefined
+  const { path, include } = args as { path?: unknown; include?: unknown }
+  const named = [path, include].filter((value) => typeof value === "string")
+  return named.some((value) => /(^|[/\\*?{,\]])\.?[^/\\]*\.env\b|\benv\*|\.e\*|\.\*$|^\.\*/i.test(value))
+    ? "Files with secrets (.env) are not searched."
+    : undefined
+}
