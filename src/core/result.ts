@@ -7,7 +7,7 @@ export function ok<T>(value?: T): Result<T | undefined, never> {
   return { ok: true, value }
 }
 
-export function err<E>(error: E): Result<never, E> {
+export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error }
 }
 

@@ -33,7 +33,12 @@ export async function judgeWish(
   let outcome: Result<Verdict, Refusal> = ok({ kind: "accepted" })
   const from = columnOf(task.meta)
   const updated = await tasks.update(task.meta.sessionID, async (meta, { title, siblings }) => {
-    if (meta.status !== wish || columnOf(meta) === wish) return undefined
+    if (columnOf(meta) === wish) return undefined
+    if (meta.status !== wish) {
+      // Another window judged the same wish first: its verdict is the verdict.
+      if (meta.denied?.wish === wish) outcome = err({ kind: "invalid", text: meta.denied.text })
+      return undefined
+    }
     const others = await siblings()
     const moveFacts: MoveFacts = {
       ...facts,

@@ -50,6 +50,7 @@ export interface Tasks {
     role: M["role"],
     change: (meta: M) => M | undefined,
   ): Promise<Result<M, TaskFailure>>
+  readHelper<M extends HelperMeta>(sessionID: string, role: M["role"]): Promise<Result<M, TaskFailure>>
   /** Makes the task's session and stores its metadata with the session's own id. */
   createTask(
     session: Omit<NewSession, "metadata">,
@@ -133,6 +134,19 @@ export function makeTasks(parts: {
     return ok({ task: { title: session.title, meta }, changed })
   }
 
+  async function helper<M extends HelperMeta>(
+    sessionID: string,
+    role: M["role"],
+  ): Promise<Result<{ session: Session; meta: M; readOnly: boolean }, TaskFailure>> {
+    const loaded = await load(sessionID)
+    if (!loaded.ok) return loaded
+    const { session, decoded } = loaded.value
+    if (decoded.kind !== role || decoded.meta.repo !== repo) {
+      return err({ kind: "not_ours", text: `that session is not an ${role} helper of this repository` })
+    }
+    return ok({ session, meta: decoded.meta as M, readOnly: decoded.readOnly })
+  }
+
   async function createSession(input: NewSession): Promise<Result<Session, TaskFailure>> {
     const answer = await metadata.create(input)
     return answer.ok ? answer : err({ kind: "host", text: answer.error.text, cause: answer.error })
@@ -172,15 +186,17 @@ export function makeTasks(parts: {
         return settle(written.value, next, kagan, true)
       }),
 
+    async readHelper<M extends HelperMeta>(sessionID: string, role: M["role"]) {
+      const loaded = await helper<M>(sessionID, role)
+      return loaded.ok ? ok(loaded.value.meta) : loaded
+    },
+
     updateHelper: <M extends HelperMeta>(sessionID: string, role: M["role"], change: (meta: M) => M | undefined) =>
       locked(async (): Promise<Result<M, TaskFailure>> => {
-        const loaded = await load(sessionID)
+        const loaded = await helper<M>(sessionID, role)
         if (!loaded.ok) return loaded
-        const { session, decoded } = loaded.value
-        if (decoded.kind !== role || decoded.meta.repo !== repo || decoded.readOnly) {
-          return err({ kind: "not_ours", text: `that session is not an ${role} helper of this repository` })
-        }
-        const meta = decoded.meta as M
+        const { session, meta, readOnly } = loaded.value
+        if (readOnly) return err({ kind: "read_only", text: "a newer Kagan wrote this helper, or it is not readable" })
         const next = change(meta)
         if (!next || next === meta) return ok(meta)
         const written = await write(session, mergeKagan(rawKagan(session.metadata), next, meta))
