@@ -1,0 +1,62 @@
+import type { Allowed } from "./findings.ts"
+
+const host = "src/shared/host.ts"
+const reader = "src/tui/client.ts"
+const oneDialect = "the one place that turns the host's client into doors"
+
+/** Every accepted step towards a turn. A new entry is a decision about the design, not a formality. */
+export const turnDoors: readonly Allowed[] = [
+  { rule: "sdk import", symbol: "@opencode-ai/sdk/v2", file: host, count: 1, reason: oneDialect },
+  { rule: "entrance", symbol: "createOpencodeClient", file: host, count: 1, reason: oneDialect },
+  { rule: "entrance", symbol: "doorsOf", file: host, count: 1, reason: "openHost builds the doors over its client" },
+  { rule: "raw type", symbol: "OpencodeClient", file: host, count: 2, reason: oneDialect },
+  {
+    rule: "named",
+    symbol: "_client",
+    file: host,
+    count: 1,
+    reason: "only there does the v1 client keep its in-process fetch",
+  },
+  {
+    rule: "own member",
+    symbol: "_client",
+    file: host,
+    count: 1,
+    reason: "the shape of that field, for the line above",
+  },
+  {
+    rule: "raw type",
+    symbol: "Turns",
+    file: host,
+    count: 2,
+    reason: "declares and builds the door that the gate holds",
+  },
+  {
+    rule: "own member",
+    symbol: "promptAsync",
+    file: host,
+    count: 2,
+    reason: "the door's own member, and what fills it",
+  },
+  {
+    rule: "sink",
+    symbol: "Session2.prompt",
+    file: host,
+    count: 1,
+    reason: "what the door passes on, for the gate alone",
+  },
+  {
+    rule: "sink",
+    symbol: "Session2.promptAsync",
+    file: host,
+    count: 1,
+    reason: "what the door passes on, for the gate alone",
+  },
+  {
+    rule: "raw type",
+    symbol: "OpencodeClient",
+    file: reader,
+    count: 1,
+    reason: "makes of the screen's client a view that can only read",
+  },
+]
