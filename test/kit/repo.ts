@@ -2,6 +2,7 @@ import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import { guardRoot, releaseRoot } from "./processes.ts"
 
 export interface Repo {
   readonly dir: string
@@ -43,6 +44,7 @@ export function gitEnv(base: NodeJS.ProcessEnv = process.env): Record<string, st
 /** A real repository with branch `main` and one commit. */
 export async function makeRepo(options: RepoOptions = {}): Promise<Repo> {
   const parent = options.dir === undefined ? await realpath(await mkdtemp(join(tmpdir(), "kagan-repo-"))) : undefined
+  if (parent) guardRoot(parent)
   const dir = options.dir ?? join(parent!, "repo")
   const env = gitEnv()
   await mkdir(dir, { recursive: true })
@@ -67,7 +69,10 @@ export async function makeRepo(options: RepoOptions = {}): Promise<Repo> {
       await git("commit", "-q", "--allow-empty", "-m", message)
       return (await git("rev-parse", "HEAD")).trim()
     },
-    dispose: () => rm(parent ?? dir, { recursive: true, force: true, maxRetries: 5 }),
+    async dispose() {
+      await rm(parent ?? dir, { recursive: true, force: true, maxRetries: 5 })
+      if (parent) releaseRoot(parent)
+    },
     [Symbol.asyncDispose]: () => repo.dispose(),
   }
 
