@@ -21,7 +21,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     setupFiles: ["test/kit/setup.ts"],
     teardownTimeout: 20_000,
-    server: { deps: { inline: [/solid-js/, /@opentui\/solid/, /@opentui\/keymap/] } },
+    server: { deps: { inline: [/zod/, /solid-js/, /@opentui\/solid/, /@opentui\/keymap/] } },
     projects: [
       {
         extends: true,
