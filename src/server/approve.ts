@@ -1,0 +1,174 @@
+import type { ReplyOf, RequestFailure, RequestOf } from "../core/protocol.ts"
+import { err, ok, type Result } from "../core/result.ts"
+import { judgeApproval, judgeLeave } from "../core/rules.ts"
+import { columnOf, type Merge, type Task, type TaskMeta } from "../core/task.ts"
+import { findMerge, mergeSnapshot } from "../shared/git/merge.ts"
+import { failed, refused } from "./moves.ts"
+import type { Project } from "./project.ts"
+import { changedInWorktree } from "./snapshot.ts"
+
+/*
+ * The trust boundary: approve an exact tree, claim, merge on objects, write down, done.
+ * A crash between claim and result is resolved by asking the target whether the commit is there.
+ */
+
+type Approved = Result<ReplyOf<"task.approve">, RequestFailure>
+
+export async function approveTask(project: Project, task: Task, wanted: RequestOf<"task.approve">): Promise<Approved> {
+  const { meta } = task
+  const changed = await changedInWorktree(project, meta)
+  if (!changed.ok) return failed(changed.error.text)
+  const { strategy, target } = {
+    strategy: wanted.strategy ?? project.options().merge.strategy,
+    target: wanted.target ?? meta.baseBranch,
+  }
+  let verdict = judgeApproval(meta, wanted, changed.value)
+  const claimed = await project.tasks.update(meta.sessionID, (now) => {
+    verdict = judgeApproval(now, wanted, changed.value)
+    if (!verdict.ok) return undefined
+    const claim: Merge = {
+      state: "claimed",
+      snapshot: wanted.snapshot,
+      target,
+      strategy,
+      claim: { ...project.tasks.self, at: project.clock.now() },
+      at: project.clock.now(),
+    }
+    const approval = {
+      snapshot: wanted.snapshot,
+      at: project.clock.now(),
+      ...(wanted.waiver?.trim() ? { waiver: wanted.waiver.trim() } : {}),
+    }
+    return { ...now, approval, merge: claim }
+  })
+  if (!verdict.ok) return refused(verdict.error)
+  if (!claimed.ok) return failed(claimed.error.text)
+  await project.remember(meta.sessionID, {
+    kind: "merge",
+    text: `approved ${wanted.snapshot.slice(0, 7)}`,
+    snapshot: wanted.snapshot,
+  })
+  return runMerge(project, claimed.value.task, wanted.message)
+}
+
+/** Merges what is claimed and writes the result down; a refusal of git leaves the card in Review with its words. */
+async function runMerge(project: Project, task: Task, message?: string): Promise<Approved> {
+  const { meta } = task
+  const { snapshot, target, strategy } = meta.merge!
+  const merged = await mergeSnapshot({
+    repo: project.repository,
+    target: target!,
+    snapshot: snapshot!,
+    strategy: strategy!,
+    message: message?.trim() || messageOf(task),
+    worktree: meta.worktree,
+    branch: meta.branch,
+  })
+  if (!merged.ok) {
+    await finish(project, meta, {
+      state: "failed",
+      snapshot,
+      target,
+      strategy,
+      reason: merged.error.text,
+      at: project.clock.now(),
+    })
+    return failed(merged.error.text)
+  }
+  const { commit } = merged.value
+  const done = await finish(project, meta, {
+    state: "merged",
+    snapshot,
+    target,
+    strategy,
+    commit,
+    at: project.clock.now(),
+  })
+  if (!done.ok) return failed(done.error.text)
+  return ok({ commit, target: target!, text: `merged into ${target} as ${commit.slice(0, 7)}` })
+}
+
+/** A merge whose process died: done if the target has it, else it may be approved again. */
+export async function resumeMerge(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
+  const { meta } = task
+  const merge = meta.merge
+  if (merge?.state !== "claimed" || !merge.snapshot || !merge.target) return ok()
+  const found = await findMerge({ repo: project.repository, target: merge.target, snapshot: merge.snapshot })
+  if (!found.ok) return found
+  const { claim: _, ...rest } = merge
+  if (found.value === undefined) {
+    return finish(project, meta, {
+      ...rest,
+      state: "failed",
+      reason: "OpenCode ended during the merge; nothing was merged: approve again",
+      at: project.clock.now(),
+    })
+  }
+  return finish(project, meta, { ...rest, state: "merged", commit: found.value, at: project.clock.now() })
+}
+
+/** Done without merge: the branch stays as it is. */
+export async function leaveTask(
+  project: Project,
+  task: Task,
+  reason: string,
+): Promise<Result<ReplyOf<"task.leave">, RequestFailure>> {
+  let verdict = judgeLeave(task.meta, reason)
+  if (!verdict.ok) return refused(verdict.error)
+  const updated = await project.tasks.update(task.meta.sessionID, (meta) => {
+    verdict = judgeLeave(meta, reason)
+    return verdict.ok
+      ? {
+          ...meta,
+          status: "done",
+          lastGatedStatus: "done",
+          merge: { state: "left", reason: reason.trim(), at: project.clock.now() },
+        }
+      : undefined
+  })
+  if (!verdict.ok) return refused(verdict.error)
+  if (!updated.ok) return failed(updated.error.text)
+  await project.remember(task.meta.sessionID, {
+    kind: "move",
+    text: `done without merge: ${reason.trim()}`,
+    from: "review",
+    to: "done",
+  })
+  return ok({ text: `done; the branch ${task.meta.branch} stays` })
+}
+
+async function finish(
+  project: Project,
+  meta: TaskMeta,
+  merge: Merge,
+): Promise<Result<void, { readonly text: string }>> {
+  const updated = await project.tasks.update(meta.sessionID, (now) => {
+    if (now.merge?.state !== "claimed" || columnOf(now) !== "review") return undefined
+    return merge.state === "merged" ? { ...now, merge, status: "done", lastGatedStatus: "done" } : { ...now, merge }
+  })
+  if (!updated.ok) return err({ text: updated.error.text })
+  const text =
+    merge.state === "merged"
+      ? `merged into ${merge.target} as ${merge.commit?.slice(0, 7)}`
+      : `not merged: ${merge.reason}`
+  await project.remember(meta.sessionID, { kind: "merge", text, ...(merge.commit ? { commit: merge.commit } : {}) })
+  if (merge.state === "merged") {
+    await project.remember(meta.sessionID, {
+      kind: "move",
+      text: "Review → Done, approved",
+      from: "review",
+      to: "done",
+    })
+  }
+  return ok()
+}
+
+/** The title is the subject, character for character; the trailers name task, snapshot and waivers. */
+function messageOf({ title, meta }: Task): string {
+  const trailers = [`Kagan-Task: ${meta.taskNumber}`, `Kagan-Snapshot: ${meta.merge?.snapshot}`]
+  if (meta.intake?.state === "waived") trailers.push(`Kagan-Waived: intake (${meta.intake.reason})`)
+  if (meta.review?.validator?.state === "waived")
+    trailers.push(`Kagan-Waived: validator (${meta.review.validator.reason})`)
+  if (meta.approval?.waiver) trailers.push(`Kagan-Waived: validator (${meta.approval.waiver})`)
+  return `${title}\n\n${trailers.join("\n")}\n`
+}

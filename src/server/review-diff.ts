@@ -1,0 +1,52 @@
+import { unifiedText, type Diff, type DiffFile } from "../core/diff.ts"
+import type { DiffFileReply } from "../core/protocol.ts"
+import { ok, type Result } from "../core/result.ts"
+import type { SnapshotRef } from "../core/task.ts"
+import { diffCommits } from "../shared/git/diff.ts"
+import type { Project } from "./project.ts"
+
+/** The diff under review: the model for judging, and per file the text for reading. */
+export type ReviewDiff = { readonly diff: Diff; readonly files: readonly DiffFileReply[] }
+
+/** Two commits never change, so a diff once read is kept; the last few are enough for a board. */
+const KEPT = 4
+const kept = new Map<string, ReviewDiff>()
+
+export async function diffOf(
+  project: Project,
+  snapshot: Pick<SnapshotRef, "base" | "commit">,
+): Promise<Result<ReviewDiff, { readonly text: string }>> {
+  const key = `${project.repo}:${snapshot.base}..${snapshot.commit}`
+  const found = kept.get(key)
+  if (found) return ok(found)
+  const diff = await diffCommits(project.repository, snapshot.base, snapshot.commit)
+  if (!diff.ok) return diff
+  const read: ReviewDiff = { diff: diff.value, files: diff.value.files.map(fileReply) }
+  kept.set(key, read)
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
+  return ok(read)
+}
+
+function fileReply(file: DiffFile): DiffFileReply {
+  const { text, cut } = unifiedText(file)
+  const note = noteOf(file, cut)
+  return {
+    path: file.path,
+    ...(file.oldPath ? { from: file.oldPath } : {}),
+    kind: file.nature === "text" ? file.kind : file.nature,
+    insertions: file.insertions ?? 0,
+    deletions: file.deletions ?? 0,
+    patch: text,
+    ...(note ? { note } : {}),
+  }
+}
+
+function noteOf(file: DiffFile, cut: boolean): string | undefined {
+  if (file.nature === "binary") return "binary"
+  if (file.nature === "submodule") return `submodule ${file.oldObject.slice(0, 7)} → ${file.newObject.slice(0, 7)}`
+  if (file.oldNature && file.oldNature !== file.nature)
+    return `${file.oldNature} → ${file.nature === "text" ? "file" : file.nature}`
+  if (file.oldMode !== file.newMode && file.kind === "mode")
+    return `mode ${file.oldMode.slice(-3)} → ${file.newMode.slice(-3)}`
+  return cut ? "only the beginning is shown" : undefined
+}

@@ -1,0 +1,96 @@
+import { sendBackContext, startContext } from "../core/prompts.ts"
+import { err, ok, type Result } from "../core/result.ts"
+import { workingSession, type Task, type ValidatorMeta } from "../core/task.ts"
+import { agreed, describe } from "./describe.ts"
+import { modelOf } from "./helper.ts"
+import type { Context, Project } from "./project.ts"
+
+/** Sends the turn that `run.intent` asks for. Sending it again is harmless: its ids were fixed when it was decided. */
+export async function wakeTask(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
+  const { meta } = task
+  const intent = meta.run?.intent
+  if (!intent) return ok()
+  const sent = await project.wake({
+    sessionID: workingSession(meta),
+    directory: meta.worktree,
+    source: `task-${intent.purpose.replace("_", "-")}:${meta.sessionID}`,
+    intent,
+    text: intent.text,
+    contexts: await contextsOf(project, task),
+    ...(meta.agent ? { agent: meta.agent } : {}),
+    ...modelOf(meta.model),
+  })
+  return sent.kind === "refused" ? err({ text: `it could not be started: ${sent.text}` }) : ok()
+}
+
+/** What stands before the prompt. Each has a key of the intent, so that a repeated wake does not repeat it. */
+async function contextsOf(project: Project, task: Task): Promise<readonly Context[]> {
+  const { meta, title } = task
+  const intent = meta.run!.intent!
+  const nonce = project.seed()
+  if (intent.purpose === "start" || (intent.purpose === "send_back" && meta.run?.workerID)) {
+    const known = await agreed(project, meta)
+    const text = startContext({
+      taskNumber: meta.taskNumber,
+      title,
+      description: await describe(project, meta),
+      branch: meta.branch,
+      baseBranch: meta.baseBranch,
+      ...known,
+      nonce,
+    })
+    const start: Context = { source: `task:${meta.taskNumber}`, kind: "task", text, key: `${intent.id}/task` }
+    return intent.purpose === "start" ? [start] : [start, ...(await findingsOf(project, task, nonce))]
+  }
+  return intent.purpose === "send_back" ? findingsOf(project, task, nonce) : []
+}
+
+/** The findings ruled "fix" by the person in the generation before this one. */
+async function findingsOf(project: Project, task: Task, nonce: string): Promise<readonly Context[]> {
+  const { meta } = task
+  const intent = meta.run!.intent!
+  const validator = await lastValidator(project, meta.sessionID, meta.generation - 1)
+  const note = await project.store.readText(notePath(project, meta.sessionID, meta.generation))
+  const fix = (validator?.rulings ?? []).filter((ruling) => ruling.disposition === "fix")
+  const findings = fix.flatMap((ruling) => {
+    const finding = validator?.findings?.find((candidate) => candidate.id === ruling.finding)
+    return finding ? [{ finding, ...(ruling.reason ? { reason: ruling.reason } : {}) }] : []
+  })
+  const text = sendBackContext({
+    taskNumber: meta.taskNumber,
+    generation: meta.generation,
+    findings,
+    ...(note.ok && note.value.trim() ? { note: note.value } : {}),
+    nonce,
+  })
+  return [
+    {
+      source: `findings:${meta.taskNumber}/${meta.generation - 1}`,
+      kind: "findings",
+      text,
+      key: `${intent.id}/findings`,
+    },
+  ]
+}
+
+/** Where the person's note for the iteration `generation` stands. */
+export function notePath(project: Project, sessionID: string, generation: number): string {
+  return `${project.store.paths.session(sessionID).dir}/note-${generation}.md`
+}
+
+/** The validator child of a generation that reported, newest first. */
+export async function lastValidator(
+  project: Project,
+  sessionID: string,
+  generation: number,
+): Promise<ValidatorMeta | undefined> {
+  const children = await project.host.children(sessionID)
+  if (!children.ok) return undefined
+  for (const child of children.value.toSorted((a, b) => b.time.created - a.time.created)) {
+    const kagan = child.metadata?.kagan as { role?: unknown; generation?: unknown } | undefined
+    if (kagan?.role !== "validator" || kagan.generation !== generation) continue
+    const meta = await project.tasks.readHelper<ValidatorMeta>(child.id, "validator")
+    if (meta.ok && meta.value.findings) return meta.value
+  }
+  return undefined
+}

@@ -1,0 +1,239 @@
+import { describe, expect, test } from "vitest"
+import { decide, type Action, type HelperFacts, type LookFacts } from "../../src/core/decide.ts"
+import type { Options } from "../../src/core/options.ts"
+import type { TaskMeta, WakeIntent } from "../../src/core/task.ts"
+import { intakeDone, lookFacts, NOW, options, sampleMeta, snapshot } from "./sample.ts"
+
+const intent: WakeIntent = { id: "i", messageID: "msg_1", partID: "prt_1", purpose: "start", text: "go", at: NOW }
+const working = (over: Partial<TaskMeta> = {}): TaskMeta =>
+  sampleMeta({
+    status: "in_progress",
+    lastGatedStatus: "in_progress",
+    intake: intakeDone(),
+    run: { intent: { ...intent, deliveredAt: NOW } },
+    ...over,
+  })
+const reviewing = (over: Partial<TaskMeta> = {}): TaskMeta =>
+  working({
+    status: "review",
+    lastGatedStatus: "review",
+    review: { snapshot: snapshot(), findings: 0, ruled: 0, fix: 0 },
+    ...over,
+  })
+const pointer = { state: "running" as const, sessionID: "ses_h", generation: 1, attempt: 1, at: NOW }
+const child = (over: Partial<HelperFacts> = {}): HelperFacts => ({
+  exists: true,
+  activity: { kind: "idle" },
+  reported: false,
+  prompted: true,
+  ...over,
+})
+const finished = { kind: "finished" as const, messageID: "msg_2", at: NOW, text: "done" }
+
+type Row = readonly [
+  rule: string,
+  meta: TaskMeta,
+  facts: Partial<LookFacts>,
+  expected: readonly Action[],
+  options?: Partial<Options>,
+]
+
+const rows: readonly Row[] = [
+  [
+    "a never gated task is seeded, not judged",
+    sampleMeta({ lastGatedStatus: undefined, status: "done" }),
+    {},
+    [{ kind: "seed" }],
+  ],
+  ["a foreign wish is judged", sampleMeta({ status: "in_progress" }), {}, [{ kind: "judge", wish: "in_progress" }]],
+  [
+    "a queued card waits",
+    sampleMeta({
+      status: "in_progress",
+      intake: intakeDone(),
+      awaiting: { wish: "in_progress", text: "queued", since: NOW },
+    }),
+    {},
+    [],
+  ],
+  [
+    "a queued card is judged again when a place is free",
+    sampleMeta({
+      status: "in_progress",
+      intake: intakeDone(),
+      awaiting: { wish: "in_progress", text: "queued", since: NOW },
+    }),
+    { mayStart: true },
+    [{ kind: "judge", wish: "in_progress" }],
+  ],
+  ["a read-only task is left alone", sampleMeta({ status: "done" }), { readOnly: true }, []],
+  ["a trashed task is left alone", sampleMeta({ trashedAt: NOW }), {}, []],
+  ["an archived task is left alone", sampleMeta({ archivedAt: NOW }), {}, []],
+  ["a task of which only the record is left is left alone", sampleMeta(), { source: "record" }, []],
+  ["a task with a long action under way is left alone", sampleMeta(), { occupied: true }, []],
+
+  ["intake starts by itself", sampleMeta(), {}, [{ kind: "spawn_helper", role: "intake", attempt: 1 }]],
+  ["no intake where it is switched off", sampleMeta(), {}, [], { intake: { enabled: false, retries: 1 } }],
+  [
+    "setup runs once where it is configured",
+    sampleMeta({ setup: undefined, intake: intakeDone() }),
+    {},
+    [{ kind: "run_setup" }],
+    { worktree: { branchPrefix: "kagan", copy: [], setup: ["npm ci"], setupTimeout: 1 } },
+  ],
+  ["nothing happens without the folder", sampleMeta(), { worktree: "missing" }, []],
+  [
+    "a claim of a living process is respected",
+    sampleMeta({ intake: intakeDone({ state: "claimed", sessionID: undefined }) }),
+    { claimAlive: true },
+    [],
+  ],
+  [
+    "a claim of a dead process is taken over",
+    sampleMeta({ intake: intakeDone({ state: "claimed", sessionID: undefined }) }),
+    {},
+    [{ kind: "spawn_helper", role: "intake", attempt: 1 }],
+  ],
+  [
+    "a helper that was never asked is asked",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ prompted: false }) } },
+    [{ kind: "prompt_helper", role: "intake" }],
+  ],
+  [
+    "a busy helper is waited for",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ activity: { kind: "busy" } }) } },
+    [],
+  ],
+  [
+    "a report is collected even while the helper still talks",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ reported: true, activity: { kind: "busy" } }) } },
+    [{ kind: "collect_helper", role: "intake" }],
+  ],
+  [
+    "a helper without a report is tried again",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ end: finished }) } },
+    [{ kind: "spawn_helper", role: "intake", attempt: 2 }],
+  ],
+  [
+    "and fails after its last try, opening nothing",
+    sampleMeta({ intake: intakeDone({ ...pointer, attempt: 2 }) }),
+    { helpers: { intake: child({ end: finished }) } },
+    [{ kind: "fail_helper", role: "intake", reason: "it ended without a report" }],
+  ],
+  [
+    "a missing login is not tried again",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ end: { kind: "failed", errorClass: "auth", text: "no key", at: NOW } }) } },
+    [{ kind: "fail_helper", role: "intake", reason: "auth: no key" }],
+  ],
+  [
+    "a stopped helper stays stopped",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ end: { kind: "interrupted", reason: "aborted", at: NOW } }) } },
+    [{ kind: "fail_helper", role: "intake", reason: "stopped by you" }],
+  ],
+  ["a helper of which nothing is known is waited for", sampleMeta({ intake: intakeDone({ ...pointer }) }), {}, []],
+  [
+    "a deleted helper is tried again",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ exists: false, activity: { kind: "gone" } }) } },
+    [{ kind: "spawn_helper", role: "intake", attempt: 2 }],
+  ],
+
+  ["an intent that is not stored is sent", working({ run: { intent } }), { intentStored: false }, [{ kind: "wake" }]],
+  [
+    "an intent of which nothing is known is offered to the gate, which asks",
+    working({ run: { intent } }),
+    {},
+    [{ kind: "wake" }],
+  ],
+  [
+    "a stored intent is marked and not sent",
+    working({ run: { intent } }),
+    { intentStored: true },
+    [{ kind: "mark_delivered" }],
+  ],
+  ["a stop before the send stays a stop", working({ run: { intent, stoppedAt: NOW } }), { intentStored: false }, []],
+  ["finished work enters review", working(), { end: finished, endAfterIntent: true }, [{ kind: "enter_review" }]],
+  ["an end from before the intent is not this turn's", working(), { end: finished, endAfterIntent: false }, []],
+  [
+    "finished while busy is not over",
+    working(),
+    { end: finished, endAfterIntent: true, activity: { kind: "busy" } },
+    [],
+  ],
+  ["unknown is not idle", working(), { end: finished, endAfterIntent: true, activity: { kind: "unknown" } }, []],
+  [
+    "an abort is not done",
+    working(),
+    { end: { kind: "interrupted", reason: "aborted", at: NOW }, endAfterIntent: true },
+    [],
+  ],
+  [
+    "an error is not done",
+    working(),
+    { end: { kind: "failed", errorClass: "network", text: "x", at: NOW }, endAfterIntent: true },
+    [],
+  ],
+  [
+    "a turn in another window is left alone",
+    working({ run: { intent } }),
+    { elsewhere: "window 2", intentStored: false },
+    [],
+  ],
+
+  [
+    "a snapshot is taken first",
+    reviewing({ review: { findings: 0, ruled: 0, fix: 0 } }),
+    {},
+    [{ kind: "take_snapshot" }],
+  ],
+  [
+    "not while somebody works there",
+    reviewing({ review: { findings: 0, ruled: 0, fix: 0 } }),
+    { activity: { kind: "busy" } },
+    [],
+  ],
+  [
+    "not again after a problem that the person has to solve",
+    reviewing({ review: { findings: 0, ruled: 0, fix: 0, problem: "unmerged" } }),
+    {},
+    [],
+  ],
+  [
+    "the snapshot of an earlier generation does not count",
+    reviewing({ generation: 2 }),
+    {},
+    [{ kind: "take_snapshot" }],
+  ],
+  ["the validator starts by itself", reviewing(), {}, [{ kind: "spawn_helper", role: "validator", attempt: 1 }]],
+  [
+    "nothing is reviewed where nothing changed",
+    reviewing({ review: { snapshot: snapshot({ files: 0 }), findings: 0, ruled: 0, fix: 0 } }),
+    {},
+    [],
+  ],
+  [
+    "a merge of a dead process is resolved",
+    reviewing({ merge: { state: "claimed", at: NOW } }),
+    {},
+    [{ kind: "resume_merge" }],
+  ],
+  [
+    "a merge under way is left alone",
+    reviewing({ merge: { state: "claimed", at: NOW } }),
+    { mergeClaimAlive: true },
+    [],
+  ],
+  ["done stays done", reviewing({ status: "done", lastGatedStatus: "done" }), {}, []],
+]
+
+describe("decide", () => {
+  test.each(rows)("%s", (_rule, meta, facts, expected, over) => {
+    expect(decide(meta, lookFacts(facts), options(over))).toEqual(expected)
+  })
+})
