@@ -43,12 +43,14 @@ export function textOf(value: unknown, limit: number): string | undefined {
   return trimmed === "" ? undefined : cut(trimmed, limit)
 }
 
+const CUT = "… (cut)"
+
 /** At most `limit` characters, never ending inside a character, with a mark where something is missing. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
-  let end = Math.max(0, limit - 6)
+  let end = Math.max(0, limit - CUT.length)
   if (isHighSurrogate(text.charCodeAt(end - 1))) end--
-  return `${text.slice(0, end)}… (cut)`.slice(0, Math.max(limit, 7))
+  return `${text.slice(0, end)}${CUT}`
 }
 
 /** `undefined` when it says neither yes nor no. */
