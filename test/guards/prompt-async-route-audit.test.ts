@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test, vi } from "vitest"
 import ts from "typescript"
-import { judge, told, type Allowed, type Finding } from "./audit/findings.ts"
+import { judge, type Allowed, type Finding } from "./audit/findings.ts"
 import { auditedProgram, readSource, type Audited } from "./audit/program.ts"
 import { rawTypes } from "./audit/raw.ts"
 import { surfaceDrift, surfaces, turnGateways, turnSinks, unmistakable } from "./audit/surface.ts"
@@ -9,19 +9,21 @@ import { innocent } from "./audit/snippets/innocent.ts"
 import { names } from "./audit/snippets/names.ts"
 import { others } from "./audit/snippets/others.ts"
 import { shapes } from "./audit/snippets/shapes.ts"
-import { given } from "./audit/snippets/snippet.ts"
+import { checkSnippet, fileOf, snippetFiles, type Snippet } from "./audit/snippets/snippet.ts"
 import { turnDoors } from "./audit/turn-doors.ts"
 import { auditTurns } from "./audit/turns.ts"
 
 const ways = [...names, ...shapes, ...others]
 const snippets = [...ways, ...further, ...innocent]
-const fileOf = (name: string) => `snippets/${name.replaceAll(/[^a-z0-9]+/gi, "-")}.ts`
+const check = (snippet: Snippet) => checkSnippet(audited, snippet, auditTurns)
 
 let audited: Audited
 
+/** The whole program is checked once; a crowded machine may take its time. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
+
 beforeAll(() => {
-  const files = snippets.map((snippet) => [fileOf(snippet.name), snippet.code])
-  audited = auditedProgram({ "snippets/given.ts": given, ...Object.fromEntries(files) })
+  audited = auditedProgram(snippetFiles(snippets))
 })
 
 describe("src", () => {
@@ -47,20 +49,12 @@ describe("src", () => {
 describe("every form is seen for what it is", () => {
   test("there are 40 ways and 5 innocent snippets, each with a name of its own", () => {
     expect([ways.length, innocent.length]).toEqual([40, 5])
-    expect(new Set(snippets.map((snippet) => fileOf(snippet.name))).size).toBe(snippets.length)
+    expect(new Set(snippets.map(fileOf)).size).toBe(snippets.length)
   })
 
-  test.each(ways)("caught: $name", (snippet) => check(snippet))
-  test.each(further)("caught too: $name", (snippet) => check(snippet))
-  test.each(innocent)("clean: $name", (snippet) => check(snippet))
-
-  function check({ name, finds }: { name: string; finds: readonly string[] }): void {
-    const [file] = audited.sources(fileOf(name))
-    const { program } = audited
-    const errors = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
-    expect(errors.map((error) => ts.flattenDiagnosticMessageText(error.messageText, "\n"))).toEqual([])
-    expect(told(auditTurns(audited, fileOf(name)))).toEqual([...finds].sort())
-  }
+  test.each(ways)("caught: $name", check)
+  test.each(further)("caught too: $name", check)
+  test.each(innocent)("clean: $name", check)
 })
 
 describe("the list of accepted uses", () => {
@@ -87,25 +81,33 @@ describe("the list of accepted uses", () => {
   })
 })
 
-test("a way that is added to an accepted file, or to a new one, is found in the whole program", () => {
+test("a way that is added to an accepted file, or to a new one, is found", () => {
   const host = readSource("src/shared/host.ts")
-  const changed = auditedProgram(
-    {
-      "src/shared/host.ts": `${host}\nexport const late = (client: OpencodeClient, id: string) => client.session.prompt({ sessionID: id })\n`,
-      "src/core/sneaky.ts": `import type { HostDoors } from "../shared/host.ts"\nexport const go = ({ turns: t }: HostDoors) => t.session["prompt" as const]({ sessionID: "s", parts: [] })\n`,
-      "src/tui/sneaky.tsx": `import type { TuiPluginApi } from "@opencode-ai/plugin/tui"\nexport const go = (props: { api: TuiPluginApi }) => <text onMouseDown={() => props.api.client.session.summarize({ sessionID: "s" })}>go</text>\n`,
-    },
-    audited,
+  const files = {
+    "src/shared/host.ts": `${host}
+      export const late = (client: OpencodeClient, id: string) => client.session.prompt({ sessionID: id })`,
+    "src/core/sneaky.ts": `import type { HostDoors } from "../shared/host.ts"
+      export const go = ({ turns: t }: HostDoors) => t.session["prompt" as const]({ sessionID: "s", parts: [] })`,
+    "src/tui/sneaky.tsx": `import type { TuiPluginApi } from "@opencode-ai/plugin/tui"
+      type Props = { api: TuiPluginApi }
+      export const Go = (props: Props) => (
+        <text onMouseDown={() => props.api.client.session.summarize({ sessionID: "s" })}>go</text>
+      )`,
+  }
+  const changed = auditedProgram(files, audited)
+  const found = Object.keys(files).flatMap((file) => auditTurns(changed, file))
+  const complaints = judge(
+    found,
+    turnDoors.filter((door) => door.file in files),
   )
-  const complaints = judge(auditTurns(changed, "src/"), turnDoors).map((line) => line.split(":")[0])
-  expect(complaints).toEqual(
-    expect.arrayContaining([
-      "src/shared/host.ts sink of Session2.prompt",
-      "src/shared/host.ts raw type of OpencodeClient",
-      "src/core/sneaky.ts",
-      "src/tui/sneaky.tsx",
-    ]),
-  )
+  expect(complaints.map((line) => line.split(": ")[0])).toEqual([
+    "src/core/sneaky.ts:2 entrance of HostDoors.turns",
+    "src/core/sneaky.ts:2 sink of Turns.prompt",
+    "src/tui/sneaky.tsx:4 sink of Session2.summarize",
+    "src/tui/sneaky.tsx:4 entrance of TuiPluginApi.client",
+    "src/shared/host.ts raw type of OpencodeClient",
+    "src/shared/host.ts sink of Session2.prompt",
+  ])
 })
 
 /** Members by which a value of this type could start a turn, at any depth of its own methods. */

@@ -67,5 +67,5 @@ export function told(findings: readonly Finding[]): string[] {
     const key = `${rule}: ${symbol}`
     counts.set(key, (counts.get(key) ?? 0) + 1)
   }
-  return [...counts].map(([key, count]) => (count > 1 ? `${key} ×${count}` : key)).sort()
+  return [...counts].map(([key, count]) => (count > 1 ? `${key} ×${count}` : key)).toSorted()
 }

@@ -34,7 +34,7 @@ export function auditedProgram(overlay: Readonly<Record<string, string>> = {}, p
   const options = ts.parseJsonConfigFileContent(config.config, ts.sys, root).options
   const files = { "audit-anchor.ts": anchor, ...overlay }
   const texts = new Map(Object.entries(files).map(([name, text]) => [path.join(root, name), text]))
-  const host = ts.createCompilerHost(options, true)
+  const host = ts.createCompilerHost(options)
   const onDisk = { fileExists: host.fileExists, getSourceFile: host.getSourceFile }
   const folders = new Set([...texts.keys()].map((name) => path.dirname(name)))
   const known = new Map(previous?.program.getSourceFiles().map((file) => [file.fileName, file]))
@@ -46,7 +46,7 @@ export function auditedProgram(overlay: Readonly<Record<string, string>> = {}, p
     const seen = known.get(name)
     if (seen && (text === undefined ? name.includes("/node_modules/") : text === seen.text)) return seen
     if (text === undefined) return onDisk.getSourceFile(name, ...rest)
-    return ts.createSourceFile(name, text, rest[0], true)
+    return ts.createSourceFile(name, text, rest[0])
   }
   const onDiskNames = globSync("src/**/*.{ts,tsx}", { cwd: root }).map((name) => path.join(root, name))
   const rootNames = [...new Set([...onDiskNames, ...texts.keys()])]
@@ -55,8 +55,8 @@ export function auditedProgram(overlay: Readonly<Record<string, string>> = {}, p
   const checker = program.getTypeChecker()
   const targets = new Map<ts.SourceFile, readonly (ts.SourceFile | undefined)[]>()
   const targetsOf = (file: ts.SourceFile) => {
-    const known = targets.get(file)
-    if (known) return known
+    const done = targets.get(file)
+    if (done) return done
     const found = importsOf(file).map((one) => checker.getSymbolAtLocation(one)?.declarations?.[0]?.getSourceFile())
     targets.set(file, found)
     return found

@@ -99,8 +99,7 @@ export function rawTypes({ checker, program }: Audited, watched: Watched, names:
     })
   }
 
-  const nameOf = (place: string) => place.slice(place.lastIndexOf(".") + 1)
-  const watchedNames = new Set([...watched.sinks].map(nameOf))
+  const watchedNames = new Set([...watched.sinks].map((place) => place.slice(place.lastIndexOf(".") + 1)))
   return {
     watchedNames,
     sinksOf,

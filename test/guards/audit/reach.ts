@@ -126,7 +126,7 @@ export function reach(
     if (isPlain(node) || isRead(node) || isName(node)) return
     const source = checker.getTypeAtLocation(node)
     if (!(source.flags & (ts.TypeFlags.StructuredType | ts.TypeFlags.TypeParameter)) || !raw.carries(source)) return
-    if (isOpened(node)) return
+    if (isOpened(node) || isWeakKey(checker, node)) return
     const target = targetOf(node)
     const literal = ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node)
     if (literal && target && !isVague(target)) return
@@ -167,7 +167,8 @@ function memberOf(place: string): string {
 }
 
 function isCast(node: ts.Expression): boolean {
-  return ts.isParenthesizedExpression(node) ? isCast(node.expression) : ts.isAsExpression(node)
+  if (ts.isParenthesizedExpression(node)) return isCast(node.expression)
+  return ts.isAsExpression(node) && !ts.isConstTypeReference(node.type)
 }
 
 /** An expression whose value cannot be an object of somebody else's. */
@@ -205,6 +206,15 @@ function isOpened(node: ts.Expression): boolean {
     parent.right === node &&
     (ts.isObjectLiteralExpression(parent.left) || ts.isArrayLiteralExpression(parent.left))
   )
+}
+
+/** The key of a weak map or set: nobody can get it out of there again. */
+function isWeakKey(checker: ts.TypeChecker, node: ts.Expression): boolean {
+  const { parent } = node
+  if (!ts.isCallExpression(parent) || parent.arguments[0] !== node) return false
+  if (!ts.isPropertyAccessExpression(parent.expression)) return false
+  const holder = checker.getTypeAtLocation(parent.expression.expression).symbol?.name
+  return holder === "WeakMap" || holder === "WeakSet"
 }
 
 /** Given to `Object.…` or `Reflect.…`, whose answers have no names any more. */

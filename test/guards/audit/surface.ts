@@ -6,6 +6,7 @@ const v2 = "@opencode-ai/sdk/dist/v2/gen/sdk.gen.d.ts"
 const tui = "@opencode-ai/plugin/dist/tui.d.ts"
 const server = "@opencode-ai/plugin/dist/index.d.ts"
 const host = "src/shared/host.ts"
+const gate = "src/shared/prompt-async-gate.ts"
 
 type Surface = {
   readonly file: string
@@ -119,6 +120,12 @@ export const entrances: readonly string[] = [
   `${server}#PluginInput.client`,
   `${tui}#TuiPluginApi.client`,
   `${host}#HostDoors.turns`,
+  `${gate}#Gate.turns`,
+  `${gate}#makeGate`,
+  `${gate}#promptAsyncAfterSessionIdle`,
+  `${gate}#promptAfterSessionIdle`,
+  `${gate}#storeContext`,
+  `${gate}#releasePromptAsyncReservation`,
   `${host}#openHost`,
   `${host}#doorsOf`,
   `${v1.replace("gen/sdk.gen", "client")}#createOpencodeClient`,
@@ -139,22 +146,35 @@ const named: ReadonlySet<string> = new Set([...turnSinks, ...turnGateways, ...pl
 
 /** Differences between the lists above and what is installed: names that are gone, and members nobody has judged. */
 export function surfaceDrift(audited: Audited): string[] {
-  const found = new Set<string>()
-  const containers = new Set(surfaces.map((surface) => `${surface.file}#${surface.container}`))
   const wanted = new Set([...named, ...entrances])
+  const containers = new Set(surfaces.map((surface) => `${surface.file}#${surface.container}`))
+  const judged = (place: string) => !containers.has(place.slice(0, place.lastIndexOf("."))) || wanted.has(place)
+  const unjudged = [...declaredPlaces(audited, wanted)].filter((place) => !judged(place))
+  return [
+    ...missingPlaces(audited, wanted),
+    ...unjudged.map((place) => `${place} is new: does it start or steer a turn?`),
+  ]
+}
+
+/** Those of the places that nothing of the installed packages and of `src` declares. */
+export function missingPlaces(audited: Audited, places: ReadonlySet<string>): string[] {
+  const found = declaredPlaces(audited, places)
+  return [...places].filter((place) => !found.has(place)).map((place) => `${place} is not there any more`)
+}
+
+/** Everything declared in the files in which the given places stand. */
+function declaredPlaces(audited: Audited, places: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>()
+  const files = [...new Set([...places].map((place) => place.slice(0, place.indexOf("#"))))]
   for (const file of audited.program.getSourceFiles()) {
-    if (![...wanted].some((place) => file.fileName.endsWith(place.slice(0, place.indexOf("#"))))) continue
+    if (!files.some((name) => file.fileName.endsWith(`/${name}`))) continue
     walk(file, (node) => {
-      const place =
-        (ts.isTypeElement(node) || ts.isClassElement(node) || ts.isFunctionDeclaration(node)) && placeOf(node)
-      if (place && !isPrivate(node)) found.add(place)
+      const declares = ts.isTypeElement(node) || ts.isClassElement(node) || ts.isFunctionDeclaration(node)
+      const place = declares && !isPrivate(node) && placeOf(node)
+      if (place) found.add(place)
     })
   }
-  const judged = (place: string) => !containers.has(place.slice(0, place.lastIndexOf("."))) || wanted.has(place)
-  return [
-    ...[...wanted].filter((place) => !found.has(place)).map((place) => `${place} is not there any more`),
-    ...[...found].filter((place) => !judged(place)).map((place) => `${place} is new: does it start or steer a turn?`),
-  ]
+  return found
 }
 
 function isPrivate(node: ts.Node): boolean {

@@ -1,6 +1,7 @@
 import type { Allowed } from "./findings.ts"
 
 const host = "src/shared/host.ts"
+const gate = "src/shared/prompt-async-gate.ts"
 const reader = "src/tui/client.ts"
 const oneDialect = "the one place that turns the host's client into doors"
 
@@ -58,5 +59,26 @@ export const turnDoors: readonly Allowed[] = [
     file: reader,
     count: 1,
     reason: "makes of the screen's client a view that can only read",
+  },
+  {
+    rule: "raw type",
+    symbol: "Turns",
+    file: gate,
+    count: 5,
+    reason: "the gate is given the door, and says so in its types",
+  },
+  {
+    rule: "sink",
+    symbol: "Turns.prompt",
+    file: gate,
+    count: 1,
+    reason: "the one call of the door, in the whole program",
+  },
+  {
+    rule: "sink",
+    symbol: "Turns.promptAsync",
+    file: gate,
+    count: 1,
+    reason: "the one call of the door, in the whole program",
   },
 ]
