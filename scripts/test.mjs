@@ -135,7 +135,9 @@ function endGroup(pid, signal) {
   }
 }
 
-const sum = (key) => results.reduce((total, result) => total + result[key], 0)
+function sum(key) {
+  return results.reduce((total, result) => total + result[key], 0)
+}
 
 function report() {
   console.log("\n── summary")
