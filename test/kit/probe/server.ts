@@ -45,7 +45,8 @@ export function probeServer(probe: { name: string; log: string; setup?: string }
         hooks.tool![name] = {
           description,
           args: { title: z.string().optional(), count: z.number().default(3) } as any,
-          execute: execute as any,
+          // The host calls `.then` on what a tool answers.
+          execute: async (args, context) => (await execute(args, context)) as any,
         }
       },
     }
