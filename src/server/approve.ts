@@ -1,11 +1,11 @@
 import type { ReplyOf, RequestFailure, RequestOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { judgeApproval, judgeLeave } from "../core/rules.ts"
+import { judgeApproval, judgeLeave, type Refusal } from "../core/rules.ts"
 import { columnOf, type Merge, type Task, type TaskMeta } from "../core/task.ts"
-import { findMerge, mergeSnapshot } from "../shared/git/merge.ts"
+import { mergeSnapshot, resumeMerge as resumeGitMerge, type MergeStep } from "../shared/git/merge.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
-import { changedInWorktree } from "./snapshot.ts"
+import { changedInWorktree, indexFile } from "./snapshot.ts"
 
 /*
  * The trust boundary: approve an exact tree, claim, merge on objects, write down, done.
@@ -55,14 +55,32 @@ export async function approveTask(project: Project, task: Task, wanted: RequestO
 async function runMerge(project: Project, task: Task, message?: string): Promise<Approved> {
   const { meta } = task
   const { snapshot, target, strategy } = meta.merge!
+  const steps: MergeStep[] = []
+  const path = project.store.paths.session(meta.sessionID).merge
+  const begun = await project.store.writeJson(path, { snapshot, steps })
+  if (!begun.ok) {
+    await finish(project, meta, {
+      state: "failed",
+      snapshot,
+      target,
+      strategy,
+      reason: begun.error.text,
+      at: project.clock.now(),
+    })
+    return failed(begun.error.text)
+  }
   const merged = await mergeSnapshot({
     repo: project.repository,
     target: target!,
     snapshot: snapshot!,
     strategy: strategy!,
     message: message?.trim() || messageOf(task),
-    worktree: meta.worktree,
-    branch: meta.branch,
+    worktree: { path: meta.worktree, indexFile: indexFile(project, meta) },
+    async journal(step) {
+      steps.push(step)
+      const written = await project.store.writeJson(path, { snapshot, steps })
+      if (!written.ok) project.host.log("error", `the merge journal of #${meta.taskNumber}: ${written.error.text}`)
+    },
   })
   if (!merged.ok) {
     await finish(project, meta, {
@@ -93,18 +111,21 @@ export async function resumeMerge(project: Project, task: Task): Promise<Result<
   const { meta } = task
   const merge = meta.merge
   if (merge?.state !== "claimed" || !merge.snapshot || !merge.target) return ok()
-  const found = await findMerge({ repo: project.repository, target: merge.target, snapshot: merge.snapshot })
+  const journal = await project.store.readJson(project.store.paths.session(meta.sessionID).merge)
+  const steps = journal.ok ? stepsOf(journal.value, merge.snapshot) : []
+  const found = await resumeGitMerge({ repo: project.repository, steps })
   if (!found.ok) return found
   const { claim: _, ...rest } = merge
-  if (found.value === undefined) {
-    return finish(project, meta, {
-      ...rest,
-      state: "failed",
-      reason: "OpenCode ended during the merge; nothing was merged: approve again",
-      at: project.clock.now(),
-    })
-  }
-  return finish(project, meta, { ...rest, state: "merged", commit: found.value, at: project.clock.now() })
+  const at = project.clock.now()
+  if (found.value.kind === "merged")
+    return finish(project, meta, { ...rest, state: "merged", commit: found.value.commit, at })
+  const reason = "OpenCode ended during the merge; nothing was merged: approve again"
+  return finish(project, meta, { ...rest, state: "failed", reason, at })
+}
+
+function stepsOf(journal: unknown, snapshot: string): readonly MergeStep[] {
+  const { snapshot: about, steps } = (journal ?? {}) as { snapshot?: unknown; steps?: unknown }
+  return about === snapshot && Array.isArray(steps) ? (steps as MergeStep[]) : []
 }
 
 /** Done without merge: the branch stays as it is. */
@@ -113,20 +134,19 @@ export async function leaveTask(
   task: Task,
   reason: string,
 ): Promise<Result<ReplyOf<"task.leave">, RequestFailure>> {
-  let verdict = judgeLeave(task.meta, reason)
-  if (!verdict.ok) return refused(verdict.error)
+  let refusal: Refusal | undefined
   const updated = await project.tasks.update(task.meta.sessionID, (meta) => {
-    verdict = judgeLeave(meta, reason)
-    return verdict.ok
-      ? {
-          ...meta,
-          status: "done",
-          lastGatedStatus: "done",
-          merge: { state: "left", reason: reason.trim(), at: project.clock.now() },
-        }
-      : undefined
+    const verdict = judgeLeave(meta, reason)
+    refusal = verdict.ok ? undefined : verdict.error
+    if (refusal) return undefined
+    return {
+      ...meta,
+      status: "done",
+      lastGatedStatus: "done",
+      merge: { state: "left", reason: reason.trim(), at: project.clock.now() },
+    }
   })
-  if (!verdict.ok) return refused(verdict.error)
+  if (refusal) return refused(refusal)
   if (!updated.ok) return failed(updated.error.text)
   await project.remember(task.meta.sessionID, {
     kind: "move",

@@ -7,12 +7,17 @@ import { forecast } from "../shared/git/merge.ts"
 import type { Project } from "./project.ts"
 import { diffOf } from "./review-diff.ts"
 
-/** Everything that names a worktree's tree the same way each time: the private index is kept beside the task. */
+/** The private index that a task's snapshots are taken with, kept beside the task. */
+export function indexFile(project: Project, meta: TaskMeta): string {
+  return join(project.store.paths.session(meta.sessionID).dir, "index")
+}
+
+/** Everything that names a worktree's tree the same way each time. */
 function request(project: Project, meta: TaskMeta): Omit<TakeSnapshot, "n" | "generation" | "message"> {
   return {
     repo: project.repository,
     worktree: meta.worktree,
-    indexFile: join(project.store.paths.session(meta.sessionID).dir, "index"),
+    indexFile: indexFile(project, meta),
     base: meta.baseBranch,
   }
 }

@@ -45,6 +45,10 @@ export interface Supervisor {
   /** A session was seen to be a child of another one. */
   relate(child: string, parent: string): void
   forget(sessionID: string): void
+  /** Whether a session is, or stands below, a helper of a task. */
+  isHelper(sessionID: string): boolean
+  /** A session was seen to be a helper. */
+  noteHelper(sessionID: string): void
   /** The task that a session belongs to, at any depth. */
   taskOf(sessionID: string): string | undefined
   /** Writes the wish and judges it: the answer is that look's verdict. */
@@ -61,6 +65,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const { tasks, host, clock, store } = project
   const known = new Set<string>()
   const parents = new Map<string, string>()
+  const helpers = new Set<string>()
   const shown = new Map<string, TaskFacts>()
   const problems = new Map<string, string>()
   const looking = new Map<string, { promise: Promise<void>; again: boolean }>()
@@ -359,6 +364,13 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     facts: () => [...shown.values()],
     factsOf: (sessionID) => shown.get(sessionID),
     relate: (child, parent) => void parents.set(child, parent),
+    noteHelper: (sessionID) => void helpers.add(sessionID),
+    isHelper(sessionID) {
+      for (let id: string | undefined = sessionID, depth = 0; id && depth < 20; id = parents.get(id), depth++) {
+        if (helpers.has(id)) return true
+      }
+      return false
+    },
 
     async start() {
       const listed = await host.sessions(project.root)
@@ -369,6 +381,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
           if (session.parentID) parents.set(session.id, session.parentID)
           const worker = (session.metadata?.kagan as { workerParent?: unknown } | undefined)?.workerParent
           if (typeof worker === "string") parents.set(session.id, worker)
+          if (session.parentID && isHelperRole(session)) helpers.add(session.id)
         }
         for (const session of listed.value) {
           if (!session.parentID && session.metadata?.kagan) known.add(session.id)
@@ -410,6 +423,11 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       await Promise.allSettled([...looking.values()].map((entry) => entry.promise))
     },
   }
+}
+
+export function isHelperRole(session: { readonly metadata?: Readonly<Record<string, unknown>> }): boolean {
+  const role = (session.metadata?.kagan as { role?: unknown } | undefined)?.role
+  return role === "intake" || role === "validator"
 }
 
 /** Whether the worktree's instance has to be up with our half in it. */

@@ -1,0 +1,121 @@
+import { spawn } from "node:child_process"
+import type { Clock } from "../shared/clock.ts"
+
+/*
+ * Runs a command that the person configured, through their shell, in a process group of its own without a terminal and
+ * without input. Only the person's configuration reaches it, never the text of a task or of a branch.
+ */
+
+export type CommandEnd =
+  | { readonly kind: "exited"; readonly code: number }
+  | { readonly kind: "killed"; readonly signal: string }
+  | { readonly kind: "timed_out"; readonly seconds: number }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "not_started"; readonly text: string }
+
+export type CommandResult = {
+  readonly end: CommandEnd
+  /** The last of what it wrote, both streams in order of arrival; invalid bytes replaced. */
+  readonly tail: string
+  /** How much it wrote in all. */
+  readonly bytes: number
+}
+
+const TAIL_BYTES = 64 * 1024
+const GRACE_MS = 1_000
+
+export function runCommand(wanted: {
+  readonly command: string
+  readonly cwd: string
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly signal?: AbortSignal
+}): Promise<CommandResult> {
+  const { command, cwd, timeoutMs, clock } = wanted
+  return new Promise((resolve) => {
+    const shell = process.env.SHELL || "/bin/sh"
+    const child = spawn(shell, ["-c", command], {
+      cwd,
+      env: { ...process.env, ...wanted.env, CI: process.env.CI ?? "1", GIT_TERMINAL_PROMPT: "0" },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    })
+    let chunks: Buffer[] = []
+    let kept = 0
+    let bytes = 0
+    let early: CommandEnd | undefined
+    let settled = false
+    let cancelKill = () => {}
+
+    const take = (chunk: Buffer) => {
+      bytes += chunk.length
+      chunks.push(chunk)
+      kept += chunk.length
+      if (kept > TAIL_BYTES * 2) {
+        chunks = [Buffer.concat(chunks).subarray(-TAIL_BYTES)]
+        kept = TAIL_BYTES
+      }
+    }
+    child.stdout.on("data", take)
+    child.stderr.on("data", take)
+
+    const end = (reason: CommandEnd) => {
+      early ??= reason
+      signalGroup(child.pid, "SIGTERM")
+      cancelKill = clock.setTimer(GRACE_MS, () => {
+        signalGroup(child.pid, "SIGKILL")
+        // A grandchild in a group of its own may hold the pipes: what we know is enough.
+        finish(early!)
+      })
+    }
+    const cancelLimit = clock.setTimer(timeoutMs, () => end({ kind: "timed_out", seconds: timeoutMs / 1000 }))
+    const stop = () => end({ kind: "stopped" })
+    wanted.signal?.addEventListener("abort", stop, { once: true })
+
+    const finish = (reason: CommandEnd) => {
+      if (settled) return
+      settled = true
+      cancelLimit()
+      cancelKill()
+      wanted.signal?.removeEventListener("abort", stop)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ end: early ?? reason, tail: Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8"), bytes })
+    }
+    child.on("error", (cause) => finish({ kind: "not_started", text: cause.message }))
+    child.on("close", (code, signal) =>
+      finish(signal ? { kind: "killed", signal } : { kind: "exited", code: code ?? 1 }),
+    )
+  })
+}
+
+/** The end in words. */
+export function commandEndText(end: CommandEnd): string {
+  switch (end.kind) {
+    case "exited":
+      return end.code === 127
+        ? "exit 127: command not found"
+        : end.code === 126
+          ? "exit 126: not executable"
+          : `exit ${end.code}`
+    case "killed":
+      return `killed by ${end.signal}`
+    case "timed_out":
+      return `timed out after ${end.seconds} s`
+    case "stopped":
+      return "stopped"
+    case "not_started":
+      return `could not be started: ${end.text}`
+  }
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals) {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch (cause) {
+    // The group is gone already: that is what was wanted.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause
+  }
+}
