@@ -264,8 +264,10 @@ fact("M22", "deleting a busy session does not stop its run: it fails, or is trie
   gate.let()
   await bench.events.waitFor(
     (event) =>
-      event.properties.sessionID === id &&
-      (event.type === "session.error" || event.properties.status?.type === "retry"),
+      (event.type === "session.error" && event.properties.sessionID === id) ||
+      (event.type === "session.status" &&
+        event.properties.sessionID === id &&
+        event.properties.status.type === "retry"),
     60_000,
     deletedAt,
   )
