@@ -34,8 +34,9 @@ export function applyConfig(config: object): void {
   const live = config as Record<string, unknown>
   live["permission"] = denyOurTools(live["permission"])
   const agents = isObject(live["agent"]) ? live["agent"] : {}
-  for (const agent of Object.values(agents)) {
-    if (isObject(agent)) agent["permission"] = denyOurTools(agent["permission"])
+  for (const [name, agent] of Object.entries(agents)) {
+    if (isObject(agent) && name !== HELPER_AGENT && name !== PLAN_AGENT)
+      agent["permission"] = denyOurTools(agent["permission"])
   }
   agents[HELPER_AGENT] = under(agents[HELPER_AGENT], {
     description: "Reads code for the board (used by Kagan alone)",

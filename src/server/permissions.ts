@@ -53,15 +53,35 @@ export function taskRules(input: { readonly root: string; readonly pushGuard: bo
   ]
 }
 
+/** Names of files with secrets, against which the glob of a search is tried. */
+const SECRET_FILES = [".env", ".env.local", "app.env", "app/.env", "app/.env.production"]
+
 /**
- * Why a search of a helper's is refused: grep takes any file and any glob, ignored ones included, and its permission
- * is asked for the searched words only.
+ * Why a search of a helper's is refused. The permission of grep is asked for the searched words only, and a file or a
+ * glob that is named reaches ignored files as well, so that `.env` files would be read that way.
  */
 export function refusedSearch(tool: string, args: unknown): string | undefined {
   if (tool !== "grep" || typeof args !== "object" || args === null) return undefined
   const { path, include } = args as { path?: unknown; include?: unknown }
-  const named = [path, include].filter((value) => typeof value === "string")
-  return named.some((value) => /(^|[/\\*?{,\]])\.?[^/\\]*\.env\b|\benv\*|\.e\*|\.\*$|^\.\*/i.test(value))
-    ? "Files with secrets (.env) are not searched."
+  const file = typeof path === "string" && /(^|[/\\])[^/\\]*\.env(\.[^/\\]*)?$/i.test(path.trim())
+  return file || (typeof include === "string" && reachesSecrets(include))
+    ? "Files with secrets (.env) are not searched: name another file or pattern."
     : undefined
+}
+
+/** Whether the glob could match a file with secrets; too much rather than too little. */
+function reachesSecrets(glob: string): boolean {
+  const anything = "[\\s\\S]*"
+  const source = glob
+    .trim()
+    .toLowerCase()
+    // A class or a set of alternatives may stand for anything that it holds, and is taken for anything at all …
+    .replace(/\[[^\]]*\]/g, "*")
+    .split(/([*?]+)/)
+    .map((part) => (/^[*?]/.test(part) ? anything : part.replace(/[.+^${}()|[\]\\]/g, "\\$&")))
+    .join("")
+    // … except that alternatives without wildcards are tried one by one.
+    .replace(/\\\{([^{}]*)\\\}/g, (_, inner: string) => `(?:${inner.replaceAll(",", "|")})`)
+  const pattern = new RegExp(`^(?:${anything}/)?${source.replace(/^\//, "")}$`)
+  return SECRET_FILES.some((name) => pattern.test(name))
 }
