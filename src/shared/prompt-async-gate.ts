@@ -87,7 +87,7 @@ export type ContextArgs = {
 export interface Gate {
   readonly turns: Turns
   /** What is staged for a session; a wake sends it first, under the same lock. */
-  useOutbox(outbox: (sessionID: string) => Contexts | undefined): void
+  useOutbox(outbox: (sessionID: string, intentID: string | undefined) => Contexts | undefined): void
   /** Resolves when nothing of ours is on its way (in this directory's sessions, or at all), after 2 s at the latest. */
   whenQuiet(directory?: string): Promise<void>
   /** Revokes what is not sent, waits for what is, takes every timer down. Later calls are `unavailable`. */
@@ -172,7 +172,7 @@ export function makeGate(parts: GateParts): Gate {
   const { slots, gates } = sharedSlots()
   const mine = new Set<Reservation>()
   const leases = makeSlotLeases(parts.leases)
-  let outbox: ((sessionID: string) => Contexts | undefined) | undefined
+  let outbox: Parameters<Gate["useOutbox"]>[0] | undefined
   let disposed = false
 
   const flight = makeFlight({
@@ -283,7 +283,7 @@ export function makeGate(parts: GateParts): Gate {
       if (verdict.result.status === "rejected") flight.bury(sessionID)
       return reservation.revoked && verdict.result.status === "active" ? reservation.revoked : verdict.result
     }
-    const contexts = reservation.kind === "wake" && !stopNow(reservation) ? outbox?.(sessionID) : undefined
+    const contexts = reservation.kind === "wake" && !stopNow(reservation) ? outbox?.(sessionID, intent?.id) : undefined
     const undelivered = contexts && (await sendAll(reservation, contexts, args))
     if (undelivered) return undelivered
     return stopNow(reservation) ?? { input: complete(input, verdict.identity, intent, clock.now()) }
@@ -404,7 +404,7 @@ export function makeGate(parts: GateParts): Gate {
   }
 
   function heard(change: Change) {
-    if (change.kind === "unfenced") return
+    if (change.kind === "unfenced" || change.kind === "unblocked") return
     if (change.kind === "fenced") return fenced(change.directory)
     if (change.kind === "dead") return flight.bury(change.sessionID)
     const { sessionID } = change

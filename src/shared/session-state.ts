@@ -32,6 +32,8 @@ export type Change =
   | { readonly kind: "answer"; readonly sessionID: string; readonly parentID: string }
   | { readonly kind: "error"; readonly sessionID: string; readonly error: unknown }
   | { readonly kind: "dead"; readonly sessionID: string }
+  /** An undo is closed, or it came back from the archive. */
+  | { readonly kind: "unblocked"; readonly sessionID: string }
   | { readonly kind: "fenced"; readonly directory: string }
   | { readonly kind: "unfenced"; readonly directory: string }
 
@@ -208,8 +210,10 @@ export function makeSessionState(parts: {
     if (entry.phase === "dead") return
     entry.version++
     if (info.directory !== undefined) entry.directory = info.directory
+    const was = entry.blocked
     if (info.blocked) entry.blocked = info.blocked
     else delete entry.blocked
+    if (was && !info.blocked) emit({ kind: "unblocked", sessionID })
   }
 
   function observe(event: HostEvent) {

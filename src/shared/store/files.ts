@@ -6,6 +6,7 @@ import {
   openSync,
   readFileSync,
   readSync,
+  statSync,
   watch as watchDir,
   writeSync,
 } from "node:fs"
@@ -141,6 +142,11 @@ export function readLinesNow(path: string): Result<Lines, FileFailure> {
   } catch (cause) {
     return codeOf(cause) === "ENOENT" ? ok(parseLines(Buffer.alloc(0))) : fileFailure(path, cause)
   }
+}
+
+/** The size of a file, 0 when there is none. */
+export function sizeNow(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function parseLines(bytes: Buffer): Lines {
