@@ -8,7 +8,8 @@ import { join } from "node:path"
 import { BUN, ensureTools, ROOT } from "./tools.mjs"
 
 /** A stage that hangs is ended: it has failed. */
-const STAGE_LIMIT_MS = 15 * 60_000
+const STAGE_LIMIT_MINUTES = 14
+const LONG_LIMIT_MINUTES = 120
 
 const bin = (name) => join(ROOT, "node_modules/.bin", name)
 
@@ -115,10 +116,11 @@ function run([program, ...args], env) {
     })
     child.once("error", reject)
     running.add(child.pid)
+    const minutes = which === "long" ? LONG_LIMIT_MINUTES : STAGE_LIMIT_MINUTES
     const limit = setTimeout(() => {
-      console.error(`ended: it ran for more than ${STAGE_LIMIT_MS / 60_000} minutes`)
+      console.error(`ended: it ran for more than ${minutes} minutes`)
       endGroup(child.pid, "SIGKILL")
-    }, STAGE_LIMIT_MS)
+    }, minutes * 60_000)
     child.once("exit", (code, signal) => {
       clearTimeout(limit)
       running.delete(child.pid)

@@ -73,17 +73,16 @@ export function firstAddedLine(prompt: string): DiffLine | undefined {
   let file: string | undefined
   let line = 0
   for (const row of prompt.split("\n")) {
-    const header = /^\s*\+\+\+ (?:b\/)?(.+?)\s*$/.exec(row)
-    const hunk = /^\s*@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(row)
+    const header = /^\+\+\+ (?:b\/)?(.+?)\s*$/.exec(row)
+    const hunk = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(row)
     if (header) {
       file = header[1] === "/dev/null" ? undefined : header[1]
       line = 0
     } else if (hunk) {
       line = Number(hunk[1])
     } else if (file && line > 0) {
-      const body = row.trimStart()
-      if (body.startsWith("+")) return { file, line, text: body.slice(1) }
-      if (!body.startsWith("-")) line++
+      if (row.startsWith("+")) return { file, line, text: row.slice(1) }
+      if (!row.startsWith("-")) line++
     }
   }
   return undefined

@@ -75,11 +75,13 @@ export async function startTerminal(
   const tellChanged = () => {
     for (const look of changed) look()
   }
+  const closed = Promise.withResolvers<void>()
   const pty = new Bun.Terminal({
     cols: emulator.cols,
     rows: emulator.rows,
     name: "xterm-256color",
     data: (_, bytes) => emulator.write(bytes, tellChanged),
+    exit: () => closed.resolve(),
   })
   // The emulator answers what the program asks its terminal (device attributes, cursor position, …).
   emulator.onData((answer) => void (pty.closed || pty.write(answer)))
@@ -87,7 +89,12 @@ export async function startTerminal(
   guardGroup(child.pid)
 
   let ended: number | string | undefined
-  const exited = child.exited.then((code) => {
+  const exited = child.exited.then(async (code) => {
+    // Its last words are still on their way. What it started may keep the terminal open, so this has an end.
+    const patience = setTimeout(closed.resolve, 200)
+    await closed.promise
+    clearTimeout(patience)
+    await new Promise<void>((resolve) => emulator.write("", resolve))
     ended = child.signalCode ?? code
     tellChanged()
     return ended

@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { startTerminal, type Terminal } from "./terminal.ts"
+
+let folder: string
+let terminal: Terminal | undefined
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "kagan-pty-"))
+})
+afterEach(async () => {
+  await terminal?.kill9()
+  terminal = undefined
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function shell(script: string): Promise<Terminal> {
+  const env = { PATH: process.env["PATH"]!, TERM: "xterm-256color", LC_ALL: "C.UTF-8" }
+  terminal = await startTerminal(["/bin/sh", "-c", script], { cols: 100, rows: 8, cwd: folder, env })
+  return terminal
+}
+
+test("keys, clicks, the wheel and pasted text arrive as a terminal sends them", async () => {
+  const raw = await shell("stty raw -echo; echo ready; cat -v")
+  await raw.waitFor("ready")
+  await raw.press("up", "ctrl+x", "J")
+  await raw.click(4, 2)
+  await raw.wheel("down", 0, 0)
+  await raw.paste("two words")
+  await raw.waitFor("^[[A^XJ^[[<0;5;3M^[[<0;5;3m^[[<65;1;1M^[[200~two words^[[201~")
+})
+
+test("the program is told of a resize", async () => {
+  const sized = await shell("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done")
+  await sized.waitFor("ready")
+  sized.resize(44, 11)
+  await sized.waitFor("11 44")
+  expect(sized.lines()).toHaveLength(11)
+})
+
+test("text after wide characters is found by its cell, and clicked there", async () => {
+  const wide = await shell("stty raw -echo; printf '日本 [ok]\\r\\n'; cat -v")
+  await wide.waitFor("[ok]")
+  expect(wide.find("[ok]")).toEqual({ col: 5, row: 0 })
+  await wide.clickText("[ok]")
+  await wide.waitFor("^[[<0;8;1M")
+  await expect(wide.clickText("[no]")).rejects.toThrow('"[no]" is not on the screen')
+})
+
+test("a picture has the colours, the styles, and no markup from the screen", async () => {
+  const coloured = await shell(
+    String.raw`printf '\033[38;2;255;0;127mpink\033[0m \033[1;32mgreen\033[0m \033[7minverse\033[0m <b>&'; exec sleep 600`,
+  )
+  await coloured.waitFor("<b>&")
+  const file = join(folder, "screen.svg")
+  const picture = coloured.svg(file)
+  expect(picture).toContain('fill="#ff007f">pink</text>')
+  expect(picture).toMatch(/fill="#0dbc79" font-weight="bold">green</)
+  expect(picture).toContain("&lt;b&gt;&amp;")
+  expect(coloured.cell(0, 0)).toMatchObject({ text: "p", fg: "#ff007f" })
+  expect(coloured.cell(11, 0)).toMatchObject({ text: "i", fg: "#0a0a0a", bg: "#d4d4d4" })
+  expect(readFileSync(file, "utf8")).toBe(picture)
+})
+
+test("waiting ends when the program does, and says what was on the screen", async () => {
+  const short = await shell("echo last words; exit 3")
+  await expect(short.waitFor("never")).rejects.toThrow(/the program ended \(3\)[\s\S]*last words/)
+  await expect(short.press("j")).rejects.toThrow("has ended (3)")
+})
