@@ -96,6 +96,8 @@ const DOORS: readonly Door[] = [
       "src/shared/git/runner.ts",
       // Asks when a process started.
       "src/shared/store/claim.ts",
+      // Setup commands and checks, as the project's options name them.
+      "src/server/command.ts",
     ],
   },
   {
