@@ -68,7 +68,7 @@ describe("what intake reports", () => {
     const text = read.ok ? read.value.understanding : ""
     expect(text.length).toBeLessThanOrEqual(4_000)
     expect(text).toMatch(/😀… \(cut\)$/u)
-    expect(text.isWellFormed()).toBe(true)
+    expect(encodeURIComponent(text)).toContain("cut")
   })
 
   test("anything at all is read or refused, never thrown", () => {
