@@ -10,6 +10,8 @@ export interface Bench {
   readonly box: Sandbox
   readonly model: Model
   readonly probe: Probe
+  /** All probes by name; the first is `probe-a`. */
+  readonly probes: Readonly<Record<string, Probe>>
   readonly server: HostServer
   readonly client: HostServer["client"]
   /** The stream of all instances, from before the first test on. */
@@ -27,6 +29,8 @@ export async function openBench(
   options: {
     readonly sandbox?: Omit<SandboxOptions, "model" | "plugin">
     readonly setup?: (p: InServer) => void
+    /** Options of the first probe's entry. */
+    readonly options?: unknown
     /** More probes, loaded after the first. */
     readonly more?: Readonly<Record<string, (p: InServer) => void>>
   } = {},
@@ -37,7 +41,7 @@ export async function openBench(
   const more = await Promise.all(
     Object.entries(options.more ?? {}).map(([name, server]) => makeProbe(box.root, name, { server })),
   )
-  await box.writeConfig({ plugin: [probe.spec, ...more.map((one) => one.spec)] })
+  await box.writeConfig({ plugin: [probe.spec, ...more.map((one) => one.spec)], options: options.options })
   const server = await startServer(box)
   const events = await server.events()
   // The stream says that it is connected a moment before it hears anything.
@@ -49,6 +53,7 @@ export async function openBench(
     box,
     model,
     probe,
+    probes: Object.fromEntries([probe, ...more].map((one) => [one.name, one])),
     server,
     client: server.client,
     events,

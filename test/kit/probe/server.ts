@@ -13,6 +13,8 @@ export interface InServer extends InHost {
   readonly client: OpencodeClient
   /** Runs at each call of that hook, after what was put there before; `event` gets `{event}`. Awaited, as the host awaits it. */
   on(hook: string, run: Handler): void
+  /** The tools that were added. */
+  readonly tools: NonNullable<Hooks["tool"]>
   /** Only of use in `setup`: adds a tool. */
   tool(name: string, description: string, execute: (args: any, context: any) => unknown): void
 }
@@ -32,6 +34,7 @@ const noise = new Set<string>(["plugin.added", "message.part.delta"])
 /** Makes the server half of a probe; `setup` is the source of `(p: InServer) => void`, run while the plugin loads. */
 export function probeServer(probe: { name: string; log: string; setup?: string }): Plugin {
   return async (input, options) => {
+    const tools: NonNullable<Hooks["tool"]> = {}
     const handlers = new Map<string, Handler[]>()
     const control = openControl({ half: "server", directory: input.directory, log: probe.log }, () => ({ ...p }))
     const config = (input.client as any)._client.getConfig()
@@ -41,8 +44,9 @@ export function probeServer(probe: { name: string; log: string; setup?: string }
       options,
       client: createOpencodeClient({ baseUrl: config.baseUrl, fetch: config.fetch, directory: input.directory }),
       on: (hook, run) => void handlers.set(hook, [...(handlers.get(hook) ?? []), run]),
+      tools,
       tool(name, description, execute) {
-        hooks.tool![name] = {
+        tools[name] = {
           description,
           args: { title: z.string().optional(), count: z.number().default(3) } as any,
           // The host calls `.then` on what a tool answers.
@@ -54,7 +58,7 @@ export function probeServer(probe: { name: string; log: string; setup?: string }
       for (const run of handlers.get(hook) ?? []) await run(first, second)
     }
     const hooks: Hooks = {
-      tool: {},
+      tool: tools,
       async event(given) {
         if (!noise.has(given.event.type)) p.record("event", { event: given.event })
         await handle("event", given, undefined)
