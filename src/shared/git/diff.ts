@@ -1,0 +1,181 @@
+import { findFile, readingOrder, verifyCitation, type Diff, type DiffFile } from "../../core/diff.ts"
+import { ok } from "../../core/result.ts"
+import type { Citation, Location } from "../../core/task.ts"
+import { joinNul, splitNul } from "./bytes.ts"
+import { DIFF_LIMITS, DiffParser, type DiffLimits } from "./diff-parser.ts"
+import type { GitResult } from "./failure.ts"
+import type { Repository } from "./repository.ts"
+import { treeEntries } from "./tree.ts"
+
+export interface DiffOptions {
+  readonly limits?: Partial<DiffLimits>
+  readonly signal?: AbortSignal
+}
+
+/** As a bare repository git reads no attribute file of any checkout, so the branch cannot say what is shown. */
+const BARE = ["-c", "core.bare=true", "-c", "core.attributesFile=/dev/null"]
+
+const DIFF = [
+  "diff-tree",
+  "-r",
+  "-z",
+  "--raw",
+  "--numstat",
+  "--patch",
+  "--full-index",
+  "--no-color",
+  "--no-ext-diff",
+  "--no-textconv",
+  "--no-relative",
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
+  "--unified=3",
+  "--inter-hunk-context=0",
+  "--diff-algorithm=myers",
+  "--indent-heuristic",
+  "--find-renames=50%",
+  "--find-copies=50%",
+  "-l1000",
+  "--submodule=short",
+  "--ignore-submodules=none",
+  "-O/dev/null",
+]
+
+/** Everything that differs between two commits, as one model. An unreadable answer is an error, never "no changes". */
+export async function diffCommits(
+  repo: Repository,
+  from: string,
+  to: string,
+  options: DiffOptions = {},
+): GitResult<Diff> {
+  const limits = { ...DIFF_LIMITS, ...options.limits }
+  const read = await readDiff(repo, from, to, limits, [], options.signal)
+  if (!read.ok) return read
+  const files = await uncover(repo, from, to, limits, read.value)
+  if (!files.ok) return files
+  return ok({
+    from,
+    to,
+    files: files.value,
+    insertions: sum(files.value, (file) => file.insertions),
+    deletions: sum(files.value, (file) => file.deletions),
+  })
+}
+
+async function readDiff(
+  repo: Repository,
+  from: string,
+  to: string,
+  limits: DiffLimits,
+  extra: readonly string[],
+  signal?: AbortSignal,
+): GitResult<readonly DiffFile[]> {
+  const parser = new DiffParser(limits)
+  const [subcommand, ...flags] = DIFF
+  const answer = await repo.git.run([...BARE, subcommand!, ...flags, ...extra, from, to], {
+    cwd: repo.commonDir,
+    onStdout: (chunk) => parser.push(chunk),
+    maxBytes: 4 * 1024 * 1024 * 1024,
+    timeoutMs: 300_000,
+    ...(signal ? { signal } : {}),
+  })
+  return answer.ok ? parser.end() : answer
+}
+
+/**
+ * `info/attributes` can still call code binary. Where an attribute and not the content did that, the file is read again
+ * as text.
+ */
+async function uncover(
+  repo: Repository,
+  from: string,
+  to: string,
+  limits: DiffLimits,
+  files: readonly DiffFile[],
+): GitResult<readonly DiffFile[]> {
+  const binaries = files.filter((file) => file.nature === "binary")
+  if (binaries.length === 0) return ok(files)
+  const asked = await repo.git.run([...BARE, "check-attr", "-z", "--stdin", "diff"], {
+    cwd: repo.commonDir,
+    stdin: joinNul(binaries.map((file) => file.path)),
+  })
+  if (!asked.ok) return asked
+  const fields = splitNul(asked.value.bytes)
+  const told = new Set<string>()
+  for (let i = 0; i + 2 < fields.length; i += 3) if (fields[i + 2] !== "unspecified") told.add(fields[i]!)
+  if (told.size === 0) return ok(files)
+  const again = await readDiff(repo, from, to, limits, ["--text"])
+  if (!again.ok) return again
+  const shown = new Map(again.value.map((file) => [file.path, file]))
+  return ok(readingOrder(files.map((file) => (told.has(file.path) ? (shown.get(file.path) ?? file) : file))))
+}
+
+/** Judges cited places against a diff; asks git only about what the hunks do not settle. */
+export async function verifyLocations(
+  repo: Repository,
+  diff: Diff,
+  locations: readonly (Location | undefined)[],
+): GitResult<readonly Citation[]> {
+  const first = locations.map((location) => verifyCitation(diff, location))
+  const open = new Map<string, string>()
+  for (const [i, location] of locations.entries()) {
+    if (location === undefined || !["no_file", "unchanged_line"].includes(first[i]!)) continue
+    const path = findFile(diff, location.path)?.path ?? location.path.replace(/^\.\//, "")
+    if (staysInside(path)) open.set(location.path, path)
+  }
+  if (open.size === 0) return ok(first)
+  const lines = await lineCounts(repo, diff.to, [...open.values()])
+  if (!lines.ok) return lines
+  return ok(
+    locations.map((location, i) => {
+      const path = location === undefined ? undefined : open.get(location.path)
+      if (path === undefined) return first[i]!
+      return verifyCitation(diff, location, { lines: lines.value.get(path), looked: true })
+    }),
+  )
+}
+
+/** How long these files are in a commit; what is not a plain file there (a link, a folder, nothing) is absent. */
+async function lineCounts(
+  repo: Repository,
+  commit: string,
+  paths: readonly string[],
+): GitResult<ReadonlyMap<string, number>> {
+  const entries = await treeEntries(repo.git, repo.commonDir, commit, [...new Set(paths)])
+  if (!entries.ok) return entries
+  const lines = new Map<string, number>()
+  for (const [path, entry] of entries.value) {
+    if (!entry.mode.startsWith("100")) continue
+    const counted = await countLines(repo, entry.object)
+    if (!counted.ok) return counted
+    lines.set(path, counted.value)
+  }
+  return ok(lines)
+}
+
+async function countLines(repo: Repository, object: string): GitResult<number> {
+  let lines = 0
+  let last = 10
+  const answer = await repo.git.run(["cat-file", "blob", object], {
+    cwd: repo.commonDir,
+    maxBytes: 1024 * 1024 * 1024,
+    onStdout(chunk) {
+      for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++
+      last = chunk.at(-1) ?? last
+    },
+  })
+  return answer.ok ? ok(last === 10 ? lines : lines + 1) : answer
+}
+
+function staysInside(path: string): boolean {
+  return (
+    path !== "" &&
+    !path.startsWith("/") &&
+    !path.includes("\0") &&
+    !path.split("/").some((part) => part === ".." || part === "")
+  )
+}
+
+function sum(files: readonly DiffFile[], of: (file: DiffFile) => number | undefined): number {
+  return files.reduce((total, file) => total + (of(file) ?? 0), 0)
+}

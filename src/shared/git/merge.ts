@@ -1,0 +1,336 @@
+import { join } from "node:path"
+import { ok } from "../../core/result.ts"
+import type { MergeStrategy } from "../../core/task.ts"
+import { borrowForCommit, returnBorrowed } from "./borrow.ts"
+import { splitNul } from "./bytes.ts"
+import { inTheWay, refuseInTheWay, targetCheckout } from "./checkout.ts"
+import { commitHooks, commitTree } from "./commit.ts"
+import { fail, nameSome, type GitResult } from "./failure.ts"
+import { mergeTrees } from "./merge-tree.ts"
+import { explainBlocked, guardPrograms } from "./programs.ts"
+import { resolveCommit, type Repository } from "./repository.ts"
+import { whileLocked } from "./runner.ts"
+import { changedSince, mergeBase } from "./snapshot.ts"
+import { gitLink, worktreeState } from "./worktree-state.ts"
+
+export interface Forecast {
+  /** The target's commit that this is about. */
+  readonly target: string
+  /** Files that conflict; none: it merges. */
+  readonly conflicts: readonly string[]
+  /** Commits of the target that the snapshot does not have. */
+  readonly behind: number
+  /** The target has all of the work already. */
+  readonly contained: boolean
+}
+
+/** What a merge of the snapshot into a local branch would meet. Touches nothing. */
+export async function forecast(wanted: {
+  readonly repo: Repository
+  readonly target: string
+  readonly snapshot: string
+}): GitResult<Forecast> {
+  const { repo, snapshot } = wanted
+  const target = await targetCommit(repo, wanted.target)
+  if (!target.ok) return target
+  const merged = await mergeTrees(repo, target.value, snapshot)
+  if (!merged.ok) return merged
+  const tree = await treeOfCommit(repo, target.value)
+  if (!tree.ok) return tree
+  const behind = await repo.git.run(["rev-list", "--count", `${snapshot}..${target.value}`], { cwd: repo.commonDir })
+  if (!behind.ok) return behind
+  return ok({
+    target: target.value,
+    conflicts: merged.value.conflicts,
+    behind: Number(behind.value.stdout.trim()),
+    contained: merged.value.conflicts.length === 0 && merged.value.tree === tree.value,
+  })
+}
+
+/** What a merge has done so far, for the card's history. */
+export type MergeStep =
+  | {
+      readonly step: "committing"
+      readonly target: string
+      readonly from: string
+      readonly snapshot: string
+      readonly worktree?: string
+    }
+  | { readonly step: "advancing"; readonly target: string; readonly from: string; readonly to: string }
+  | { readonly step: "merged"; readonly target: string; readonly commit: string }
+
+export interface MergeWanted {
+  readonly repo: Repository
+  /** A local branch. */
+  readonly target: string
+  /** The approved snapshot's commit. */
+  readonly snapshot: string
+  readonly strategy: MergeStrategy
+  /** The whole commit message, kept character for character. */
+  readonly message: string
+  /** The task's worktree: it must still equal the snapshot, and commit hooks run there. */
+  readonly worktree?: string
+  /** The task's branch, on which the worktree must stand. */
+  readonly branch?: string
+  /** The target's commit that the person was shown; another one is not merged into. */
+  readonly expected?: string
+  readonly trustedFilters?: readonly string[]
+  /** Default ten minutes. */
+  readonly hookTimeoutMs?: number
+  readonly journal?: (step: MergeStep) => Promise<void>
+}
+
+export interface Merged {
+  readonly commit: string
+  readonly target: string
+  readonly from: string
+  /** The checkout that was moved along. */
+  readonly checkout?: string
+}
+
+/**
+ * Merges an approved snapshot into a local branch: all of it or nothing. Conflicts, files in the way and unfinished
+ * business of the person are found and named before anything is touched.
+ */
+export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
+  const { repo, target, snapshot } = wanted
+  if (wanted.worktree !== undefined) {
+    const returned = await returnBorrowed(repo, wanted.worktree)
+    if (!returned.ok) return returned
+  }
+  const from = await targetCommit(repo, target)
+  if (!from.ok) return from
+  if (wanted.expected !== undefined && wanted.expected !== from.value) return moved(target, wanted.expected, from.value)
+  const tree = await planTree(wanted, from.value)
+  if (!tree.ok) return tree
+  const checkout = await targetCheckout(repo, target)
+  if (!checkout.ok) return checkout
+  if (checkout.value !== undefined) {
+    const before = await refuseInTheWay(repo, checkout.value, from.value, tree.value, wanted.trustedFilters)
+    if (!before.ok) return before
+  }
+  const unchanged = await refuseChanged(wanted)
+  if (!unchanged.ok) return unchanged
+
+  const where = wanted.worktree === undefined ? {} : { worktree: wanted.worktree }
+  await wanted.journal?.({ step: "committing", target, from: from.value, snapshot, ...where })
+  const commit = await makeCommit(wanted, from.value, tree.value, checkout.value)
+  if (!commit.ok) return commit
+  await wanted.journal?.({ step: "advancing", target, from: from.value, to: commit.value })
+  const advanced = await advance(wanted, from.value, commit.value, checkout.value)
+  if (!advanced.ok) return advanced
+  await wanted.journal?.({ step: "merged", target, commit: commit.value })
+  const at = checkout.value === undefined ? {} : { checkout: checkout.value }
+  return ok({ commit: commit.value, target, from: from.value, ...at })
+}
+
+export type Resumed = { readonly kind: "merged"; readonly commit: string } | { readonly kind: "not_merged" }
+
+/** After a crash: puts a borrowed worktree back and says whether the target has the merge. */
+export async function resumeMerge(wanted: {
+  readonly repo: Repository
+  readonly steps: readonly MergeStep[]
+}): GitResult<Resumed> {
+  const { repo, steps } = wanted
+  const begun = steps.findLast((step) => step.step === "committing")
+  if (!begun) return ok({ kind: "not_merged" })
+  if (begun.worktree !== undefined) {
+    const returned = await returnBorrowed(repo, begun.worktree)
+    if (!returned.ok) return returned
+  }
+  const advancing = steps.findLast((step) => step.step === "advancing")
+  const found = await findMerge({
+    repo,
+    target: begun.target,
+    snapshot: begun.snapshot,
+    ...(advancing ? { commit: advancing.to } : {}),
+  })
+  if (!found.ok) return found
+  return ok(found.value === undefined ? { kind: "not_merged" } : { kind: "merged", commit: found.value })
+}
+
+/**
+ * The commit by which a local branch has a snapshot: one that names it in a `Kagan-Snapshot` trailer or has it as a
+ * parent. `undefined`: it was not merged. Tells after a crash what became of a merge.
+ */
+export async function findMerge(wanted: {
+  readonly repo: Repository
+  readonly target: string
+  readonly snapshot: string
+  /** The commit that a journal names. */
+  readonly commit?: string
+}): GitResult<string | undefined> {
+  const { repo, snapshot } = wanted
+  const target = await targetCommit(repo, wanted.target)
+  if (!target.ok) return target.error.kind === "base_gone" ? ok(undefined) : target
+  const log = await repo.git.run(
+    [
+      "log",
+      "-z",
+      "--no-color",
+      "--format=%H%x00%P%x00%(trailers:key=Kagan-Snapshot,valueonly)",
+      target.value,
+      "--not",
+      `${snapshot}^`,
+    ],
+    { cwd: repo.commonDir },
+  )
+  if (!log.ok) return log
+  const fields = splitNul(log.value.bytes)
+  for (let i = 0; i + 2 < fields.length; i += 3) {
+    const named = fields[i + 2]!.split("\n").some((value) => value.trim() === snapshot)
+    if (named || fields[i] === wanted.commit || fields[i + 1]!.split(" ").includes(snapshot)) return ok(fields[i]!)
+  }
+  return ok(undefined)
+}
+
+async function targetCommit(repo: Repository, target: string): GitResult<string> {
+  const commit = await resolveCommit(repo, `refs/heads/${target}`)
+  if (commit.ok || commit.error.kind !== "branch_missing") return commit
+  return fail("base_gone", `there is no local branch ${target} any more`, { branch: target })
+}
+
+/** The tree that will land, or why nothing can. */
+async function planTree(wanted: MergeWanted, from: string): GitResult<string> {
+  const { repo, target, snapshot } = wanted
+  const merged = await mergeTrees(repo, from, snapshot)
+  if (!merged.ok) return merged
+  if (merged.value.conflicts.length > 0) {
+    const files = merged.value.conflicts
+    return fail("conflicts", `conflict with ${target} in ${nameSome(files)}`, { files, target })
+  }
+  const has = await treeOfCommit(repo, from)
+  if (!has.ok) return has
+  if (merged.value.tree !== has.value) return ok(merged.value.tree)
+  const start = await mergeBase(repo, from, snapshot)
+  if (!start.ok) return start
+  const [before, after] = [await treeOfCommit(repo, start.value), await treeOfCommit(repo, snapshot)]
+  if (!before.ok) return before
+  if (!after.ok) return after
+  const inside = await repo.git.run(["merge-base", "--is-ancestor", snapshot, from], {
+    cwd: repo.commonDir,
+    okCodes: [0, 1],
+  })
+  if (!inside.ok) return inside
+  if (before.value === after.value && inside.value.code === 1) {
+    return fail("nothing_to_merge", `the task changes nothing that ${target} does not have`, { target })
+  }
+  return fail("already_merged", `${target} has all of this already`, { target, commit: from })
+}
+
+async function refuseChanged(wanted: MergeWanted): GitResult<void> {
+  const { repo, worktree, branch, snapshot } = wanted
+  if (worktree === undefined) return ok()
+  const state = await worktreeState(repo, worktree, branch)
+  if (!state.ok) return state
+  // Without the folder there is nothing that could differ; the snapshot holds the work.
+  if (state.value.kind === "missing") return ok()
+  if (branch !== undefined && state.value.kind !== "ready") {
+    const actual = "branch" in state.value ? state.value.branch : undefined
+    const now = actual === undefined ? `no longer on ${branch}` : `on ${actual} and no longer on ${branch}`
+    return fail("branch_switched", `${worktree} is ${now}`, { expected: branch, ...(actual ? { actual } : {}) })
+  }
+  const changed = await changedSince({
+    repo,
+    worktree,
+    indexFile: join((await gitLink(worktree)) ?? repo.commonDir, "kagan-private"),
+    base: wanted.target,
+    snapshot,
+    ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
+  })
+  if (!changed.ok) return changed
+  const files = changed.value.map((file) => file.path)
+  return files.length === 0 ? ok() : fail("changed_since_review", `changed since review: ${nameSome(files)}`, { files })
+}
+
+async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string, checkout?: string): GitResult<string> {
+  const { repo, snapshot, strategy, message, worktree } = wanted
+  const parents = strategy === "squash" ? [from] : [from, snapshot]
+  const there = worktree !== undefined && (await gitLink(worktree)) !== undefined
+  const hooks = await commitHooks(repo.git, there ? worktree : (checkout ?? repo.root))
+  if (!hooks.ok) return hooks
+  if (hooks.value === undefined) {
+    return commitTree({ git: repo.git, cwd: checkout ?? repo.root, tree: mergedTree, parents, message })
+  }
+  if (!there) {
+    return fail(
+      "hook_missing",
+      "there are commit hooks, and the task's worktree, where they run, is missing: restore it",
+      {
+        path: hooks.value.folder,
+      },
+    )
+  }
+  const tree = await treeOfCommit(repo, snapshot)
+  if (!tree.ok) return tree
+  return borrowForCommit({
+    repo,
+    worktree,
+    tree: tree.value,
+    mergedTree,
+    from,
+    parents,
+    message,
+    hooks: hooks.value,
+    timeoutMs: wanted.hookTimeoutMs ?? 600_000,
+  })
+}
+
+async function advance(wanted: MergeWanted, from: string, to: string, checkout: string | undefined): GitResult<void> {
+  const { repo, target } = wanted
+  const ref = `refs/heads/${target}`
+  if (checkout === undefined) {
+    const set = await whileLocked(repo.git.clock, () =>
+      repo.git.run(["update-ref", "-m", "kagan: merge", ref, to, from], { cwd: repo.commonDir }),
+    )
+    if (set.ok) return ok()
+    const now = await targetCommit(repo, target)
+    return now.ok && now.value !== from ? moved(target, from, now.value) : set
+  }
+  const head = await repo.git.run(["rev-parse", "--symbolic-full-name", "HEAD"], { cwd: checkout })
+  if (!head.ok) return head
+  const now = await targetCommit(repo, target)
+  if (!now.ok) return now
+  if (now.value !== from) return moved(target, from, now.value)
+  if (head.value.stdout.trim() !== ref) {
+    return fail("target_moved", `${checkout} was switched to another branch meanwhile`, { target, expected: from })
+  }
+  const guard = await guardPrograms(repo.git, checkout, wanted.trustedFilters)
+  if (!guard.ok) return guard
+  const merged = await whileLocked(repo.git.clock, () =>
+    repo.git.run(
+      [...guard.value.args, "merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", to],
+      { cwd: checkout, asPerson: true, timeoutMs: 300_000 },
+    ),
+  )
+  // A hook that runs after the merge cannot take it back.
+  const after = await targetCommit(repo, target)
+  if (after.ok && after.value === to) return ok()
+  if (merged.ok) return fail("target_moved", `${target} moved while it was merged into`, { target, expected: to })
+  const files = filesInWords(merged.error.stderr ?? "")
+  if (files.length > 0) return inTheWay(checkout, { changed: [], untracked: files, ignored: [] })
+  return explainBlocked(merged, guard.value) as typeof merged
+}
+
+function moved(target: string, expected: string, actual: string) {
+  return fail("target_moved", `${target} moved on since it was looked at: look again, then merge`, {
+    target,
+    expected,
+    actual,
+  })
+}
+
+/** The files that git lists, one a line behind a tab, when it refuses to overwrite. */
+function filesInWords(words: string): string[] {
+  return words
+    .split("\n")
+    .filter((line) => line.startsWith("\t"))
+    .map((line) => line.slice(1))
+}
+
+async function treeOfCommit(repo: Repository, commit: string): GitResult<string> {
+  const answer = await repo.git.run(["rev-parse", "--verify", "--end-of-options", `${commit}^{tree}`], {
+    cwd: repo.commonDir,
+  })
+  return answer.ok ? ok(answer.value.stdout.trim()) : answer
+}

@@ -1,0 +1,230 @@
+import { err, ok } from "../../core/result.ts"
+import { returnBorrowed } from "./borrow.ts"
+import { decodePath, splitNul } from "./bytes.ts"
+import { KAGAN_IDENTITY } from "./commit.ts"
+import { fail, type GitResult } from "./failure.ts"
+import { readRecord } from "./ownership.ts"
+import { resolveBase } from "./worktree.ts"
+import { resolveCommit, type Repository } from "./repository.ts"
+import { whileLocked } from "./runner.ts"
+import { writeWorkingTree, type TreeRequest, type UntrackedLimits } from "./tree.ts"
+
+export interface Snapshot {
+  /** A commit whose parent is the worktree's HEAD and whose tree is exactly what lay on disk. */
+  readonly commit: string
+  readonly tree: string
+  readonly ref: string
+  /** The worktree's HEAD. */
+  readonly head: string
+  /** The merge base of the base and the work: where the diff starts. */
+  readonly base: string
+  /** Commits of the base that the work does not have yet. */
+  readonly behind: number
+  readonly nested: readonly string[]
+}
+
+export interface TakeSnapshot {
+  readonly repo: Repository
+  readonly worktree: string
+  /** The task's number. */
+  readonly n: number
+  readonly generation: number
+  readonly indexFile: string
+  /** The base branch, or a commit. */
+  readonly base: string
+  readonly exclude?: readonly string[]
+  readonly limits?: UntrackedLimits
+  readonly allowLarge?: boolean
+  readonly trustedFilters?: readonly string[]
+  readonly message?: string
+}
+
+/** Under which name a snapshot is kept from git's clean-up. */
+export function snapshotRef(n: number, generation: number): string {
+  return `refs/kagan/${n}/${generation}`
+}
+
+/**
+ * Takes the exact tree of a task's worktree as a commit under `refs/kagan/`. Refuses unmerged entries, names nested
+ * repositories, and touches neither index nor HEAD nor files. The same work gives the same snapshot again.
+ */
+export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
+  const { repo, worktree, n, generation } = wanted
+  const { git } = repo
+  const returned = await returnBorrowed(repo, worktree)
+  if (!returned.ok) return returned
+  const head = await resolveHead(repo, worktree)
+  if (!head.ok) return head
+  const headCommit = head.value
+  const baseCommit = await resolveBase(repo, wanted.base)
+  if (!baseCommit.ok) return baseCommit
+  const start = await mergeBase(repo, baseCommit.value, headCommit)
+  if (!start.ok) return start
+  const behind = await git.run(["rev-list", "--count", `${headCommit}..${baseCommit.value}`], { cwd: repo.commonDir })
+  if (!behind.ok) return behind
+
+  const exclude = await excludeOf(wanted)
+  if (!exclude.ok) return exclude
+  const tree = await writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value })
+  if (!tree.ok) return tree
+  const ref = snapshotRef(n, generation)
+  const message = wanted.message ?? `Kagan: task ${n}, snapshot ${generation}`
+  const commit = await commitOnce(repo, worktree, { ref, tree: tree.value.tree, head: headCommit, message })
+  if (!commit.ok) return commit
+  return ok({
+    commit: commit.value,
+    tree: tree.value.tree,
+    ref,
+    head: headCommit,
+    base: start.value,
+    behind: Number(behind.value.stdout.trim()),
+    nested: tree.value.nested,
+  })
+}
+
+/** The tree that the worktree has now, by the same rules as a snapshot. */
+export async function treeOf(wanted: Omit<TakeSnapshot, "n" | "generation" | "message">): GitResult<string> {
+  const { repo, worktree } = wanted
+  const returned = await returnBorrowed(repo, worktree)
+  if (!returned.ok) return returned
+  const exclude = await excludeOf(wanted)
+  if (!exclude.ok) return exclude
+  const head = await resolveHead(repo, worktree)
+  if (!head.ok) return head
+  const base = await resolveBase(repo, wanted.base)
+  if (!base.ok) return base
+  const start = await mergeBase(repo, base.value, head.value)
+  if (!start.ok) return start
+  const tree = await writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value })
+  return tree.ok ? ok(tree.value.tree) : tree
+}
+
+export interface ChangedFile {
+  readonly path: string
+  readonly kind: "added" | "deleted" | "modified" | "type"
+}
+
+/** What differs between the worktree and a snapshot; nothing when it still equals it. */
+export async function changedSince(
+  wanted: Omit<TakeSnapshot, "n" | "generation" | "message"> & { readonly snapshot: string },
+): GitResult<readonly ChangedFile[]> {
+  const tree = await treeOf({ ...wanted, allowLarge: true })
+  return tree.ok ? changedFiles(wanted.repo, wanted.snapshot, tree.value) : tree
+}
+
+/** The files that differ between two trees or commits, without looking for renames. */
+export async function changedFiles(repo: Repository, from: string, to: string): GitResult<readonly ChangedFile[]> {
+  const answer = await repo.git.run(
+    ["diff-tree", "-r", "-z", "--name-status", "--no-renames", "--ignore-submodules=none", "-O/dev/null", from, to],
+    { cwd: repo.commonDir },
+  )
+  if (!answer.ok) return answer
+  const fields = splitNul(answer.value.bytes)
+  const kinds = { A: "added", D: "deleted", M: "modified", T: "type" } as const
+  const changed: ChangedFile[] = []
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const kind = kinds[fields[i] as keyof typeof kinds]
+    if (kind === undefined)
+      return fail("unreadable", `git named an unknown change "${fields[i]}"`, { what: "diff-tree" })
+    changed.push({ path: fields[i + 1]!, kind })
+  }
+  return ok(changed)
+}
+
+/** Where two histories part. A shallow clone that cannot know is a failure, never an empty answer. */
+export async function mergeBase(repo: Repository, one: string, other: string): GitResult<string> {
+  const answer = await repo.git.run(["merge-base", one, other], { cwd: repo.commonDir, okCodes: [0, 1] })
+  if (!answer.ok) return answer
+  if (answer.value.code === 0) return ok(answer.value.stdout.trim().split("\n")[0]!)
+  const shallow = await repo.git.run(["rev-parse", "--is-shallow-repository"], { cwd: repo.commonDir })
+  if (!shallow.ok) return shallow
+  return shallow.value.stdout.trim() === "true"
+    ? fail("no_merge_base", "this clone is shallow and lacks the common history: git fetch --unshallow", {
+        shallow: true,
+      })
+    : fail("no_merge_base", "the base and the task have no common history", { shallow: false })
+}
+
+/** Forgets a task's snapshots, so that git may clean them up. */
+export async function dropSnapshots(repo: Repository, n: number): GitResult<void> {
+  const listed = await repo.git.run(
+    ["for-each-ref", "--format=delete %(refname)%00%(objectname)%00", `refs/kagan/${n}/`],
+    {
+      cwd: repo.commonDir,
+    },
+  )
+  if (!listed.ok) return listed
+  const commands = listed.value.stdout.replaceAll("\n", "")
+  if (commands === "") return ok()
+  const done = await whileLocked(repo.git.clock, () =>
+    repo.git.run(["update-ref", "-z", "--stdin"], { cwd: repo.commonDir, stdin: commands }),
+  )
+  return done.ok ? ok() : done
+}
+
+function treeRequest(wanted: Omit<TakeSnapshot, "n" | "generation">, exclude: readonly string[]): TreeRequest {
+  return {
+    git: wanted.repo.git,
+    worktree: wanted.worktree,
+    indexFile: wanted.indexFile,
+    exclude,
+    ...(wanted.limits ? { limits: wanted.limits } : {}),
+    ...(wanted.allowLarge ? { allowLarge: true } : {}),
+    ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
+  }
+}
+
+/** What the worktree's own record says was brought along is out, whoever asks. */
+async function excludeOf(wanted: Pick<TakeSnapshot, "repo" | "worktree" | "exclude">): GitResult<readonly string[]> {
+  const record = await readRecord(wanted.repo.commonDir, wanted.worktree)
+  if (!record.ok) return record
+  return ok([...new Set([...(record.value?.copied ?? []), ...(wanted.exclude ?? [])])])
+}
+
+async function resolveHead(repo: Repository, worktree: string): GitResult<string> {
+  const head = await repo.git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], {
+    cwd: worktree,
+    okCodes: [0, 1],
+  })
+  if (!head.ok) return head
+  if (head.value.code === 0) return ok(head.value.stdout.trim())
+  return fail("branch_missing", `the branch of ${worktree} is gone`, { branch: await headBranch(repo, worktree) })
+}
+
+async function headBranch(repo: Repository, worktree: string): Promise<string> {
+  const name = await repo.git.run(["symbolic-ref", "--short", "HEAD"], { cwd: worktree })
+  return name.ok ? decodePath(name.value.bytes).trim() : ""
+}
+
+async function commitOnce(
+  repo: Repository,
+  worktree: string,
+  wanted: { ref: string; tree: string; head: string; message: string },
+): GitResult<string> {
+  const { git } = repo
+  const existing = await resolveCommit(repo, wanted.ref)
+  if (existing.ok) {
+    const same = await git.run(["rev-parse", `${existing.value}^{tree}`, `${existing.value}^1`], {
+      cwd: repo.commonDir,
+    })
+    if (same.ok && same.value.stdout === `${wanted.tree}\n${wanted.head}\n`) return existing
+  } else if (existing.error.kind !== "branch_missing") return existing
+  const identity = await identityEnv(repo, worktree)
+  const made = await git.run(["commit-tree", wanted.tree, "-p", wanted.head, "-F", "-"], {
+    cwd: worktree,
+    stdin: `${wanted.message}\n`,
+    env: identity,
+  })
+  if (!made.ok) return made
+  const commit = made.value.stdout.trim()
+  const kept = await whileLocked(git.clock, () =>
+    git.run(["update-ref", "-m", "kagan: snapshot", wanted.ref, commit], { cwd: repo.commonDir }),
+  )
+  return kept.ok ? ok(commit) : err(kept.error)
+}
+
+/** The person's identity; where none is set, our name, since a snapshot is not published. */
+async function identityEnv(repo: Repository, worktree: string): Promise<Record<string, string>> {
+  const known = await repo.git.run(["var", "GIT_COMMITTER_IDENT"], { cwd: worktree })
+  return known.ok ? {} : KAGAN_IDENTITY
+}
