@@ -112,16 +112,15 @@ const server: Plugin = async (input, options) => {
     },
     "chat.message": async (message) => {
       if (!running) return
-      running.state.foreignPrompt(message.sessionID, message.messageID)
-      await running.inject.beforePrompt(message.sessionID)
+      await running.inject.admitting(message.sessionID, message.messageID)
     },
     "tool.execute.before": async (call, output) => {
       const refusal = running?.supervisor.isHelper(call.sessionID) ? refusedSearch(call.tool, output.args) : undefined
       if (refusal) throw new Error(refusal)
-      await running?.inject.inToolHook(call.sessionID, call.callID)
+      await running?.inject.aroundTool(call.sessionID, call.callID)
     },
     "tool.execute.after": async (call) => {
-      await running?.inject.inToolHook(call.sessionID, call.callID)
+      await running?.inject.aroundTool(call.sessionID, call.callID)
     },
     "shell.env": async (_shell, output) => keepOutOfShells(output.env),
     dispose: async () => {

@@ -2,10 +2,11 @@ import type { ReplyOf, RequestFailure, RequestOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { judgeApproval, judgeLeave, type Refusal } from "../core/rules.ts"
 import { columnOf, type Merge, type Task, type TaskMeta } from "../core/task.ts"
-import { mergeSnapshot, resumeMerge as resumeGitMerge, type MergeStep } from "../shared/git/merge.ts"
+import { returnBorrowed } from "../shared/git/borrow.ts"
+import { findMerge, mergeSnapshot } from "../shared/git/merge.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
-import { changedInWorktree, indexFile } from "./snapshot.ts"
+import { changedInWorktree } from "./snapshot.ts"
 
 /*
  * The trust boundary: approve an exact tree, claim, merge on objects, write down, done.
@@ -55,32 +56,14 @@ export async function approveTask(project: Project, task: Task, wanted: RequestO
 async function runMerge(project: Project, task: Task, message?: string): Promise<Approved> {
   const { meta } = task
   const { snapshot, target, strategy } = meta.merge!
-  const steps: MergeStep[] = []
-  const path = project.store.paths.session(meta.sessionID).merge
-  const begun = await project.store.writeJson(path, { snapshot, steps })
-  if (!begun.ok) {
-    await finish(project, meta, {
-      state: "failed",
-      snapshot,
-      target,
-      strategy,
-      reason: begun.error.text,
-      at: project.clock.now(),
-    })
-    return failed(begun.error.text)
-  }
   const merged = await mergeSnapshot({
     repo: project.repository,
     target: target!,
     snapshot: snapshot!,
     strategy: strategy!,
-    message: message?.trim() || messageOf(task),
-    worktree: { path: meta.worktree, indexFile: indexFile(project, meta) },
-    async journal(step) {
-      steps.push(step)
-      const written = await project.store.writeJson(path, { snapshot, steps })
-      if (!written.ok) project.host.log("error", `the merge journal of #${meta.taskNumber}: ${written.error.text}`)
-    },
+    message: messageOf(task, message),
+    worktree: meta.worktree,
+    branch: meta.branch,
   })
   if (!merged.ok) {
     await finish(project, meta, {
@@ -111,21 +94,15 @@ export async function resumeMerge(project: Project, task: Task): Promise<Result<
   const { meta } = task
   const merge = meta.merge
   if (merge?.state !== "claimed" || !merge.snapshot || !merge.target) return ok()
-  const journal = await project.store.readJson(project.store.paths.session(meta.sessionID).merge)
-  const steps = journal.ok ? stepsOf(journal.value, merge.snapshot) : []
-  const found = await resumeGitMerge({ repo: project.repository, steps })
+  const back = await returnBorrowed(project.repository, meta.worktree)
+  if (!back.ok) return back
+  const found = await findMerge({ repo: project.repository, target: merge.target, snapshot: merge.snapshot })
   if (!found.ok) return found
   const { claim: _, ...rest } = merge
   const at = project.clock.now()
-  if (found.value.kind === "merged")
-    return finish(project, meta, { ...rest, state: "merged", commit: found.value.commit, at })
+  if (found.value !== undefined) return finish(project, meta, { ...rest, state: "merged", commit: found.value, at })
   const reason = "OpenCode ended during the merge; nothing was merged: approve again"
   return finish(project, meta, { ...rest, state: "failed", reason, at })
-}
-
-function stepsOf(journal: unknown, snapshot: string): readonly MergeStep[] {
-  const { snapshot: about, steps } = (journal ?? {}) as { snapshot?: unknown; steps?: unknown }
-  return about === snapshot && Array.isArray(steps) ? (steps as MergeStep[]) : []
 }
 
 /** Done without merge: the branch stays as it is. */
@@ -184,11 +161,11 @@ async function finish(
 }
 
 /** The title is the subject, character for character; the trailers name task, snapshot and waivers. */
-function messageOf({ title, meta }: Task): string {
+function messageOf({ title, meta }: Task, own: string | undefined): string {
   const trailers = [`Kagan-Task: ${meta.taskNumber}`, `Kagan-Snapshot: ${meta.merge?.snapshot}`]
   if (meta.intake?.state === "waived") trailers.push(`Kagan-Waived: intake (${meta.intake.reason})`)
-  if (meta.review?.validator?.state === "waived")
-    trailers.push(`Kagan-Waived: validator (${meta.review.validator.reason})`)
-  if (meta.approval?.waiver) trailers.push(`Kagan-Waived: validator (${meta.approval.waiver})`)
-  return `${title}\n\n${trailers.join("\n")}\n`
+  const validator = meta.review?.validator
+  if (validator?.state === "waived") trailers.push(`Kagan-Waived: validator (${validator.reason})`)
+  else if (meta.approval?.waiver) trailers.push(`Kagan-Waived: validator (${meta.approval.waiver})`)
+  return `${own?.trim() || title}\n\n${trailers.map((line) => line.replace(/\s+/g, " ")).join("\n")}\n`
 }

@@ -2,28 +2,25 @@ import type { Activity, Ask, TaskFacts, TurnEnd } from "../core/board.ts"
 import { readKagan } from "../core/codec.ts"
 import type { HelperFacts, LookFacts } from "../core/decide.ts"
 import { workingSession, type Claim, type HelperPointer, type HelperRole, type Task } from "../core/task.ts"
-import { contextMark, readTail, type Tail } from "../core/turn.ts"
-import type {
-  Host,
-  MessageWithParts,
-  PermissionRequest,
-  QuestionRequest,
-  Session,
-  SessionStatus,
-} from "../shared/host.ts"
+import { contextMark, type Tail } from "../core/turn.ts"
+import type { Host, MessageWithParts, PermissionRequest, QuestionRequest, SessionStatus } from "../shared/host.ts"
+import type { Asked, SessionState } from "../shared/session-state.ts"
 
 /*
  * What is true of a task now: asked of the host in the directory of the session, of the worktree on disk, and of the
  * leases. Nothing here changes anything, and a question without an answer is "unknown", never "idle".
  */
 
+/** As many messages as the tracker reads first. */
+const WINDOW = 30
+
 export type FactSources = {
   readonly host: Host
+  readonly state: SessionState
   /** The sessions below a task at any depth, the task's own and its workers' included. */
   family(sessionID: string): readonly string[]
   worktreeState(task: Task): Promise<TaskFacts["worktree"]>
-  /** Who else runs a turn of this session, when somebody does. */
-  elsewhere(sessionID: string): Promise<string | undefined>
+  /** Whether a claim's holder may still be at work. */
   claimAlive(claim: Claim | undefined): boolean
   now(): number
 }
@@ -36,49 +33,46 @@ export type Gathered = {
 export async function gatherFacts(
   sources: FactSources,
   task: Task,
-  read: { readonly unreadable: readonly string[]; readonly readOnly: boolean; readonly session: Session },
+  read: { readonly unreadable: readonly string[]; readonly readOnly: boolean },
 ): Promise<Gathered> {
-  const { host } = sources
+  const { host, state } = sources
   const { meta } = task
   const working = workingSession(meta)
-  const intake = meta.intake?.state === "running" ? meta.intake : undefined
-  const validator = meta.review?.validator?.state === "running" ? meta.review.validator : undefined
+  const validator = meta.review?.validator
   const worktree = await sources.worktreeState(task)
-  const [statuses, transcript, asks, elsewhere] = await Promise.all([
-    worktree === "present" ? host.statuses(meta.worktree) : undefined,
-    host.messages(working, 30),
-    worktree === "present" ? pendingAsks(host, meta.worktree) : undefined,
-    sources.elsewhere(working),
+  const there = worktree === "present"
+  const [asked, statuses, asks, intakeFacts, validatorFacts] = await Promise.all([
+    askIn(state, working, there ? meta.worktree : undefined, host),
+    there ? host.statuses(meta.worktree) : undefined,
+    there ? pendingAsks(host, meta.worktree) : undefined,
+    meta.intake?.state === "running" ? helperFacts(sources, "intake", meta.intake, meta.worktree) : undefined,
+    validator?.state === "running" ? helperFacts(sources, "validator", validator, meta.worktree) : undefined,
   ])
-  const status = statuses === undefined ? {} : statuses.ok ? statuses.value : undefined
-  const activity = activityOf(status, working, read.session)
-  const messages = transcript.ok ? transcript.value : []
-  const live = activity.kind === "busy" || activity.kind === "retry" || elsewhere !== undefined
-  const tail = readTail(messages, { live })
-  const end = endOf(tail, messages)
-  const [intakeFacts, validatorFacts] = await Promise.all([
-    intake && helperFacts(host, "intake", intake, status),
-    validator && helperFacts(host, "validator", validator, status),
-  ])
-  const running = intakeFacts ?? validatorFacts
+  const running = statuses?.ok ? statuses.value : {}
+  const activity = activityOf(asked.asked, running[working])
+  const { messages } = asked
+  const end = asked.asked.kind === "quiet" ? endOf(asked.asked.tail, messages) : undefined
+  const elsewhere = asked.asked.kind === "elsewhere" ? asked.asked.text : undefined
+  const helper = intakeFacts ?? validatorFacts
   const family = new Set(sources.family(meta.sessionID))
-  const busy = (sessionID: string) => status?.[sessionID] !== undefined
   const intentMessage = meta.run?.intent?.messageID
-  const intentStored = await storedMessage(host, working, intentMessage, transcript.ok ? messages : undefined)
+  const intentStored = await storedMessage(host, working, intentMessage, messages)
   const shown: TaskFacts = {
     sessionID: meta.sessionID,
     source: "session",
     activity,
     ...(end ? { end } : {}),
     // An ask of a session that does not run is stale: the host keeps it after an abort.
-    asks: (asks ?? []).filter((ask) => family.has(ask.sessionID) && busy(ask.sessionID)),
+    asks: (asks ?? []).filter((ask) => family.has(ask.sessionID) && running[ask.sessionID] !== undefined),
     worktree,
     ...(elsewhere ? { elsewhere } : {}),
-    ...(running ? { helper: running.activity } : {}),
+    ...(helper ? { helper: helper.activity } : {}),
     unreadable: read.unreadable,
     readOnly: read.readOnly,
     ...(activity.kind === "busy" ? { lastSign: lastSign(messages), doing: doingNow(messages) } : {}),
   }
+  const ended =
+    asked.asked.kind === "quiet" && asked.asked.tail.kind === "finished" ? asked.asked.tail.messageID : undefined
   return {
     shown,
     look: {
@@ -90,30 +84,52 @@ export async function gatherFacts(
       readOnly: read.readOnly,
       now: sources.now(),
       ...(intentStored === undefined ? {} : { intentStored }),
-      endAfterIntent: endsAfter(messages, tail, intentMessage),
+      endAfterIntent: endsAfter(messages, ended, intentMessage),
       helpers: {
         ...(intakeFacts ? { intake: intakeFacts } : {}),
         ...(validatorFacts ? { validator: validatorFacts } : {}),
       },
-      claimAlive: sources.claimAlive(
-        meta.intake?.state === "claimed" ? meta.intake.claim : meta.review?.validator?.claim,
-      ),
+      claimAlive: sources.claimAlive(meta.intake?.state === "claimed" ? meta.intake.claim : validator?.claim),
     },
   }
 }
 
-function activityOf(
-  statuses: Readonly<Record<string, SessionStatus>> | undefined,
+/** What the one tracker says, and the transcript: its own where it read one. */
+async function askIn(
+  state: SessionState,
   sessionID: string,
-  session?: Session,
-): Activity {
-  if (session?.revert) return { kind: "blocked", text: "an undo is open in its session" }
-  if (!statuses) return { kind: "unknown" }
-  const status = statuses[sessionID]
-  if (!status || status.type === "idle") return { kind: "idle" }
-  if (status.type === "retry")
-    return { kind: "retry", until: status.next, attempt: status.attempt, text: status.message }
-  return { kind: "busy" }
+  directory: string | undefined,
+  host: Host,
+): Promise<{ readonly asked: Asked; readonly messages: readonly MessageWithParts[] }> {
+  if (directory === undefined) return { asked: { kind: "unknown", text: "its folder is not there" }, messages: [] }
+  state.track(sessionID, directory)
+  const asked = await state.ask(sessionID, directory)
+  if (asked.kind === "quiet") return { asked, messages: asked.transcript.messages }
+  if (asked.kind !== "busy" && asked.kind !== "elsewhere") return { asked, messages: [] }
+  const transcript = await host.messages(sessionID, WINDOW)
+  return { asked, messages: transcript.ok ? transcript.value : [] }
+}
+
+function activityOf(asked: Asked, status: SessionStatus | undefined): Activity {
+  switch (asked.kind) {
+    case "gone":
+      return { kind: "gone" }
+    case "unknown":
+      return { kind: "unknown" }
+    case "blocked":
+      return {
+        kind: "blocked",
+        text: asked.reason === "reverted" ? "an undo is open in its session" : "its session is archived",
+      }
+    case "busy":
+    case "elsewhere":
+      return status?.type === "retry"
+        ? { kind: "retry", until: status.next, attempt: status.attempt, text: status.message }
+        : { kind: "busy" }
+    case "quiet":
+      // Asked and not yet begun: the status is silent for the first seconds of a cold start.
+      return asked.tail.kind === "open" ? { kind: "busy" } : { kind: "idle" }
+  }
 }
 
 function endOf(tail: Tail, messages: readonly MessageWithParts[]): TurnEnd | undefined {
@@ -132,52 +148,49 @@ function endOf(tail: Tail, messages: readonly MessageWithParts[]): TurnEnd | und
 }
 
 /** Whether the message that ended the turn stands after the intent's message: an older "finished" is not this turn's. */
-function endsAfter(messages: readonly MessageWithParts[], tail: Tail, intentMessage: string | undefined): boolean {
-  if (tail.kind !== "finished" || !intentMessage) return false
+function endsAfter(
+  messages: readonly MessageWithParts[],
+  ended: string | undefined,
+  intentMessage: string | undefined,
+): boolean {
+  if (ended === undefined || !intentMessage) return false
   const intent = messages.findIndex((message) => message.info.id === intentMessage)
-  const end = messages.findIndex((message) => message.info.id === tail.messageID)
+  const end = messages.findIndex((message) => message.info.id === ended)
   // The intent scrolled out of the window that was read: everything in it is later.
-  return intent === -1 ? messages.length >= 30 : end > intent
+  return intent === -1 ? messages.length >= WINDOW : end > intent
 }
 
 async function storedMessage(
   host: Host,
   sessionID: string,
   id: string | undefined,
-  messages: readonly MessageWithParts[] | undefined,
+  messages: readonly MessageWithParts[],
 ): Promise<boolean | undefined> {
   if (!id) return undefined
-  if (messages?.some((message) => message.info.id === id)) return true
+  if (messages.some((message) => message.info.id === id)) return true
   const answer = await host.message(sessionID, id)
   return answer.ok ? answer.value !== undefined : undefined
 }
 
 async function helperFacts(
-  host: Host,
+  { host, state }: FactSources,
   role: HelperRole,
   pointer: HelperPointer,
-  statuses: Readonly<Record<string, SessionStatus>> | undefined,
+  directory: string,
 ): Promise<HelperFacts | undefined> {
   if (!pointer.sessionID) return undefined
-  const session = await host.session(pointer.sessionID)
-  if (!session.ok) {
-    if (session.error.kind !== "not_found") return undefined
-    return { exists: false, activity: { kind: "gone" }, reported: false, prompted: false }
-  }
-  const decoded = readKagan(pointer.sessionID, session.value.metadata)
+  const { asked, messages } = await askIn(state, pointer.sessionID, directory, host)
+  if (asked.kind === "gone") return { exists: false, activity: { kind: "gone" }, reported: false, prompted: false }
+  if (asked.kind === "unknown") return undefined
+  const decoded = readKagan(pointer.sessionID, asked.session.metadata)
   const reported =
     role === "intake"
       ? decoded.kind === "intake" && decoded.meta.assessment !== undefined
       : decoded.kind === "validator" && decoded.meta.findings !== undefined
-  const activity = activityOf(statuses, pointer.sessionID)
-  const transcript = await host.messages(pointer.sessionID, 30)
-  if (!transcript.ok) return undefined
-  const messages = transcript.value
-  const live = activity.kind === "busy" || activity.kind === "retry"
-  const end = endOf(readTail(messages, { live }), messages)
+  const end = asked.kind === "quiet" ? endOf(asked.tail, messages) : undefined
   return {
     exists: true,
-    activity,
+    activity: activityOf(asked, undefined),
     ...(end ? { end } : {}),
     reported,
     prompted: messages.some((message) => message.info.role === "user" && !contextMark(message)),

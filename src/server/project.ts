@@ -6,23 +6,22 @@ import type { Clock } from "../shared/clock.ts"
 import type { Git } from "../shared/git/runner.ts"
 import type { Repository } from "../shared/git/repository.ts"
 import type { Host } from "../shared/host.ts"
+import type { Content } from "../shared/inject.ts"
 import type { Store } from "../shared/store.ts"
 import type { Tasks } from "../shared/tasks.ts"
-
-export type Context = { readonly source: string; readonly text: string; readonly kind: string; readonly key: string }
+import type { WakeRoute } from "../shared/wake-sources.ts"
 
 export type WakeRequest = {
   readonly sessionID: string
   readonly directory: string
   /** `route:subject`, one of the table of wake sources. */
-  readonly source: string
+  readonly source: `${WakeRoute}:${string}`
   readonly intent: Pick<WakeIntent, "id" | "messageID" | "partID">
   readonly text: string
   /** Stand before the prompt in the transcript; none of them is left when the prompt is refused. */
-  readonly contexts: readonly Context[]
+  readonly contexts: readonly Content[]
   readonly agent?: string
   readonly model?: ModelRef
-  readonly system?: string
 }
 
 /** `sent`: admitted by the host; whether it is stored is asked of the transcript. `held`: somebody else has the session. */
@@ -67,7 +66,7 @@ export type Project = {
   ensureInstance(directory: string): Promise<Result<void, { readonly text: string }>>
   wake(request: WakeRequest): Promise<WakeResult>
   /** Adds context to a session without a turn; accepted at once, delivered at its next safe moment. */
-  tell(sessionID: string, directory: string, context: Context): void
+  tell(sessionID: string, directory: string, context: Content): void
   push(push: Push): void
   /** Never fails: a line that cannot be written is logged. */
   remember(sessionID: string, entry: HistoryEntry): Promise<void>

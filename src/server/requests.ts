@@ -260,7 +260,6 @@ export function makeHandlers(parts: {
             source: `person:${task.meta.taskNumber}`,
             kind: "tell",
             text: words,
-            key: project.seed(),
           })
           return ok({ text: "told; it is read at the next step" })
         }

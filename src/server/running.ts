@@ -4,7 +4,7 @@ import { readOptions } from "../core/options.ts"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { oneLine } from "../core/fence.ts"
-import { columnOf, STATUS_TITLE, type Task } from "../core/task.ts"
+import { columnOf, STATUS_TITLE, type ModelRef, type Task } from "../core/task.ts"
 import { readDraft } from "../core/draft.ts"
 import { systemClock, type Clock } from "../shared/clock.ts"
 import { createTask, listDrafts, type CreateParts } from "../shared/create-task.ts"
@@ -88,7 +88,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const state = makeSessionState({ host, clock, leases: store.leases })
   const log = host.log.bind(host)
   const gate = makeGate({ turns, host, state, leases: store.leases, clock, log })
-  const inject = makeInject({ turns, gate, host, state, store, clock, log })
+  const inject = makeInject({ gate, host, state, store, clock, log })
   const worktreesRoot = options.worktree.root ?? worktreeRootOf(repository)
   const own = (directory: string) => directory !== repository.root && directory.startsWith(worktreesRoot)
 
@@ -127,22 +127,17 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   async function wake(request: WakeRequest): Promise<WakeResult> {
     const { sessionID, directory, intent } = request
     state.track(sessionID, directory)
-    const result = await inject.prompt({
+    const input = {
       sessionID,
       directory,
-      source: request.source as `${string}:${string}`,
-      intent,
-      contexts: request.contexts,
-      input: {
-        sessionID,
-        directory,
-        messageID: intent.messageID,
-        parts: [{ type: "text", id: intent.partID, text: request.text }],
-        ...(request.agent ? { agent: request.agent } : {}),
-        ...(request.model ? { model: request.model } : {}),
-        ...(request.system ? { system: request.system } : {}),
-      },
-    })
+      messageID: intent.messageID,
+      parts: [{ type: "text" as const, id: intent.partID, text: request.text }],
+      ...(request.agent ? { agent: request.agent } : {}),
+      ...(request.model ? { model: modelRef(request.model) } : {}),
+      ...(request.model?.variant ? { variant: request.model.variant } : {}),
+    }
+    const args = { client: turns, sessionID, directory, source: request.source, intent, input }
+    const result = await inject.prompt(args, request.contexts)
     switch (result.status) {
       case "dispatched":
         return { kind: "sent" }
@@ -152,6 +147,8 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
         return { kind: "held", text: result.status }
       case "failed":
         return { kind: "held", text: String(result.error) }
+      case "refused":
+        return { kind: "refused", text: result.reason }
       case "rejected":
         return { kind: "refused", text: `OpenCode refused the prompt (${result.httpStatus})` }
       case "blocked":
@@ -178,12 +175,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
       reviewFacts: (task) => reviewFacts(project, task),
     },
     worktreeState: (task) => folderState(repository, task),
-    async elsewhere(sessionID) {
-      const holder = await store.leases.holder(sessionID)
-      if (!holder.ok || !holder.value || holder.value.mine || holder.value.alive === false) return undefined
-      const { pid, host: machine } = holder.value.claim
-      return holder.value.alive === "elsewhere" ? `a window on ${machine}` : `another window (process ${pid})`
-    },
+    state,
   })
 
   const create: CreateParts = {
@@ -316,6 +308,10 @@ export async function repositoryKey(directory: string): Promise<string> {
   const opened = await openRepository(makeGit(), directory)
   if (opened.ok) keys.set(directory, opened.value.commonDir)
   return opened.ok ? opened.value.commonDir : directory
+}
+
+function modelRef({ providerID, modelID }: ModelRef) {
+  return { providerID, modelID }
 }
 
 /** What stands where the worktree belongs. */

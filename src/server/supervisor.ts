@@ -7,6 +7,7 @@ import { columnOf, type Claim, type Status, type Task } from "../core/task.ts"
 import { gatherFacts, type FactSources } from "./facts.ts"
 import { failHelper, promptHelper, spawnHelper, type HelperSpec } from "./helper.ts"
 import { countInProgress, failed, judgeWish, metaOf, openDependencies } from "./moves.ts"
+import type { SessionState } from "../shared/session-state.ts"
 import type { Project } from "./project.ts"
 
 /*
@@ -34,7 +35,7 @@ export type SupervisorParts = {
   readonly project: Project
   readonly work: Work
   readonly worktreeState: FactSources["worktreeState"]
-  readonly elsewhere: FactSources["elsewhere"]
+  readonly state: SessionState
 }
 
 export interface Supervisor {
@@ -80,7 +81,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     host,
     family: (sessionID) => [sessionID, ...[...parents.keys()].filter((id) => rootOf(id) === sessionID)],
     worktreeState: parts.worktreeState,
-    elsewhere: parts.elsewhere,
+    state: parts.state,
     claimAlive: alive,
     now: () => clock.now(),
   }

@@ -1,9 +1,18 @@
 import { sendBackContext, startContext } from "../core/prompts.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { workingSession, type Task, type ValidatorMeta } from "../core/task.ts"
+import { workingSession, type Task, type ValidatorMeta, type WakePurpose } from "../core/task.ts"
 import { agreed, describe } from "./describe.ts"
 import { modelOf } from "./helper.ts"
-import type { Context, Project } from "./project.ts"
+import type { Content } from "../shared/inject.ts"
+import type { WakeRoute } from "../shared/wake-sources.ts"
+import type { Project } from "./project.ts"
+
+const ROUTES = {
+  start: "task-start",
+  send_back: "task-send-back",
+  resume: "task-resume",
+  tell: "task-tell",
+} as const satisfies Record<WakePurpose, WakeRoute>
 
 /** Sends the turn that `run.intent` asks for. Sending it again is harmless: its ids were fixed when it was decided. */
 export async function wakeTask(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
@@ -13,7 +22,7 @@ export async function wakeTask(project: Project, task: Task): Promise<Result<voi
   const sent = await project.wake({
     sessionID: workingSession(meta),
     directory: meta.worktree,
-    source: `task-${intent.purpose.replace("_", "-")}:${meta.sessionID}`,
+    source: `${ROUTES[intent.purpose]}:${meta.sessionID}`,
     intent,
     text: intent.text,
     contexts: await contextsOf(project, task),
@@ -23,8 +32,8 @@ export async function wakeTask(project: Project, task: Task): Promise<Result<voi
   return sent.kind === "refused" ? err({ text: `it could not be started: ${sent.text}` }) : ok()
 }
 
-/** What stands before the prompt. Each has a key of the intent, so that a repeated wake does not repeat it. */
-async function contextsOf(project: Project, task: Task): Promise<readonly Context[]> {
+/** What stands before the prompt. They go with the intent: the same intent again adds none a second time. */
+async function contextsOf(project: Project, task: Task): Promise<readonly Content[]> {
   const { meta, title } = task
   const intent = meta.run!.intent!
   const nonce = project.seed()
@@ -39,16 +48,15 @@ async function contextsOf(project: Project, task: Task): Promise<readonly Contex
       ...known,
       nonce,
     })
-    const start: Context = { source: `task:${meta.taskNumber}`, kind: "task", text, key: `${intent.id}/task` }
+    const start: Content = { source: `task:${meta.taskNumber}`, kind: "task", text }
     return intent.purpose === "start" ? [start] : [start, ...(await findingsOf(project, task, nonce))]
   }
   return intent.purpose === "send_back" ? findingsOf(project, task, nonce) : []
 }
 
 /** The findings ruled "fix" by the person in the generation before this one. */
-async function findingsOf(project: Project, task: Task, nonce: string): Promise<readonly Context[]> {
+async function findingsOf(project: Project, task: Task, nonce: string): Promise<readonly Content[]> {
   const { meta } = task
-  const intent = meta.run!.intent!
   const validator = await lastValidator(project, meta.sessionID, meta.generation - 1)
   const note = await project.store.readText(notePath(project, meta.sessionID, meta.generation))
   const fix = (validator?.rulings ?? []).filter((ruling) => ruling.disposition === "fix")
@@ -68,7 +76,6 @@ async function findingsOf(project: Project, task: Task, nonce: string): Promise<
       source: `findings:${meta.taskNumber}/${meta.generation - 1}`,
       kind: "findings",
       text,
-      key: `${intent.id}/findings`,
     },
   ]
 }
