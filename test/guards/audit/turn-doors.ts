@@ -2,6 +2,9 @@ import type { Allowed } from "./findings.ts"
 
 const host = "src/shared/host.ts"
 const gate = "src/shared/prompt-async-gate.ts"
+const inject = "src/shared/inject.ts"
+const entry = "src/server.ts"
+const wiring = "src/server/running.ts"
 const reader = "src/tui/client.ts"
 const oneDialect = "the one place that turns the host's client into doors"
 
@@ -80,5 +83,51 @@ export const turnDoors: readonly Allowed[] = [
     file: gate,
     count: 1,
     reason: "the one call of the door, in the whole program",
+  },
+  {
+    rule: "entrance",
+    symbol: "storeContext",
+    file: inject,
+    count: 1,
+    reason: "contexts are stored by the gate, for inject alone",
+  },
+  {
+    rule: "entrance",
+    symbol: "Gate.turns",
+    file: inject,
+    count: 1,
+    reason: "tells the gate which client it speaks for",
+  },
+  {
+    rule: "entrance",
+    symbol: "promptAsyncAfterSessionIdle",
+    file: inject,
+    count: 1,
+    reason: "the one admitter of prompts: contexts and prompt, or neither",
+  },
+  { rule: "entrance", symbol: "HostDoors.turns", file: wiring, count: 1, reason: "hands the door to the gate" },
+  { rule: "entrance", symbol: "makeGate", file: wiring, count: 1, reason: "one gate for one client" },
+  {
+    rule: "entrance",
+    symbol: "PluginInput.client",
+    file: entry,
+    count: 1,
+    reason: "names the boot that it belongs to",
+  },
+  {
+    rule: "escape",
+    symbol: "OpencodeClient",
+    file: entry,
+    count: 2,
+    reason: "the object stands for one boot: it is compared, and never called",
+  },
+  { rule: "entrance", symbol: "openHost", file: entry, count: 1, reason: "the only place that opens the host" },
+  { rule: "escape", symbol: "PluginInput", file: entry, count: 1, reason: "openHost takes the client as it comes" },
+  {
+    rule: "entrance",
+    symbol: "TuiPluginApi.client",
+    file: "src/tui.tsx",
+    count: 1,
+    reason: "makes the reading view out of it, which all of the screen gets",
   },
 ]
