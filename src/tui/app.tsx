@@ -1,0 +1,265 @@
+import type { TuiPluginApi } from "@opencode-ai/plugin/tui"
+import {
+  batch,
+  createContext,
+  createEffect,
+  createMemo,
+  createRoot,
+  createSignal,
+  useContext,
+  type JSX,
+} from "solid-js"
+import { DEFAULT_OPTIONS, type Options, type OptionProblem } from "../core/options.ts"
+import type { Push, ReplyOf, RequestFailure, RequestOf, RequestType } from "../core/protocol.ts"
+import type { Result } from "../core/result.ts"
+import { createBoard, type Card } from "./board/store.tsx"
+import { createFilter } from "./board/filter.tsx"
+import { createSelection } from "./board/selection.tsx"
+import { linkProblem, makeLink, type LinkState, type OpenPort } from "./channel.ts"
+import type { SessionReader } from "./client.ts"
+import { createNotices, type NoticeInput } from "./notices.tsx"
+import type { Time } from "./time.ts"
+import { glyphsFor } from "./ui/signs.ts"
+
+/** The host as the screen uses it: everything but its client, whose reading half is given apart. */
+export type HostScreen = Omit<TuiPluginApi, "client" | "plugins" | "lifecycle" | "app">
+
+export const BOARD_ROUTE = "kagan.board"
+export const REVIEW_ROUTE = "kagan.review"
+const TICK = 15_000
+
+export type App = ReturnType<typeof createApp>
+
+/** Everything the views share: the store, the link to the server half, notices, the cursor, and the host's screen. */
+export function createApp(input: {
+  readonly host: HostScreen
+  readonly reader: SessionReader
+  readonly version: string
+  readonly time: Time
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly openPort?: OpenPort
+}) {
+  const { host, reader, time } = input
+  return createRoot((dispose) => {
+    const [now, setNow] = createSignal(time.now())
+    const [link, setLink] = createSignal<LinkState>({ kind: "connecting" })
+    const [options, setOptions] = createSignal<Options>(DEFAULT_OPTIONS)
+    const [problems, setProblems] = createSignal<readonly OptionProblem[]>([])
+    const [details, setDetails] = createSignal(false)
+    const [redraw, setRedraw] = createSignal(0)
+    const directory = () => host.state.path.directory
+    const route = () => host.route.current.name
+    const isOurs = () => route() === BOARD_ROUTE || route() === REVIEW_ROUTE
+    const before = createMemo<{ name: string; params?: Record<string, unknown> }>(
+      (last) => (isOurs() ? last : { ...host.route.current }),
+      { name: "home" },
+    )
+
+    const filter = createFilter()
+    const board = createBoard({
+      now,
+      stallAfter: () => options().stallAfter,
+      scope: filter.scope,
+      matches: filter.matches,
+    })
+    const selection = createSelection(board.columns)
+    const notices = createNotices(time)
+
+    const channel = makeLink({
+      version: input.version,
+      time,
+      ...(input.openPort ? { openPort: input.openPort } : {}),
+      onState(state) {
+        batch(() => {
+          setLink(state)
+          if (state.kind !== "up") return
+          board.setRepo(state.repo)
+          setOptions(state.options)
+          setProblems(state.problems)
+        })
+        if (state.kind === "up") void askFacts()
+      },
+      onPush: receive,
+    })
+
+    async function askFacts() {
+      const answer = await channel.ask("board.facts", {})
+      if (!answer.ok) return tell({ level: "warning", text: answer.error.text, key: "facts" })
+      batch(() => {
+        for (const facts of answer.value.facts) board.takeFacts(facts)
+        board.takeDrafts(answer.value.drafts)
+      })
+    }
+
+    function receive(push: Push) {
+      switch (push.type) {
+        case "facts":
+          return board.takeFacts(push.facts)
+        case "drafts":
+          return board.takeDrafts(push.drafts)
+        case "options":
+          return batch(() => {
+            setOptions(push.options)
+            setProblems(push.problems)
+          })
+        case "changed":
+          for (const sessionID of push.sessionIDs) void reread(sessionID)
+          return
+        case "notice": {
+          const { type: _, ...notice } = push
+          return tell(notice)
+        }
+      }
+    }
+
+    async function reread(sessionID: string) {
+      const session = await reader.session(sessionID)
+      if (session.ok) board.take(session.value)
+      else board.forget(sessionID)
+    }
+
+    async function load() {
+      const sessions = await reader.sessions()
+      if (sessions.ok) board.load(sessions.value)
+      else board.loadFailed(sessions.error)
+    }
+
+    /** On the board its own notice; elsewhere the host's toast, which our route would not show. */
+    function tell(notice: NoticeInput) {
+      notices.notify(notice)
+      if (isOurs()) return
+      if (notice.level === "info") return
+      const title = notice.taskNumber === undefined ? "Kagan" : `Kagan #${notice.taskNumber}`
+      host.ui.toast({ variant: notice.level, title, message: notice.text })
+    }
+
+    /** Asks the server half for something about one card: pending until the answer, which becomes a notice. */
+    async function act<T extends RequestType>(
+      card: Card,
+      pending: string,
+      type: T,
+      body: RequestOf<T>,
+    ): Promise<Result<ReplyOf<T>, RequestFailure>> {
+      board.setPending(card.id, pending)
+      const answer = await channel.ask(type, body)
+      board.setPending(card.id, undefined)
+      const { taskNumber } = card.entry.meta
+      if (!answer.ok) {
+        tell({ level: answer.error.kind === "refused" ? "warning" : "error", text: answer.error.text, taskNumber })
+      } else if ("text" in answer.value && answer.value.text !== "") {
+        tell({ level: "success", text: answer.value.text, taskNumber, key: `did ${taskNumber}` })
+      }
+      return answer
+    }
+
+    const server = createMemo(() => `${directory() || "."}/opencode.json`)
+    const blocked = () => linkProblem(link(), { server: server() })
+
+    createEffect(() => channel.connect(directory()))
+
+    let cancelTick: (() => void) | undefined
+    const tick = () => {
+      setNow(time.now())
+      cancelTick = time.setTimer(TICK, tick)
+    }
+    createEffect(() => {
+      const runs = isOurs() && board.moving()
+      if (runs && !cancelTick) cancelTick = time.setTimer(TICK, tick)
+      if (!runs) {
+        cancelTick?.()
+        cancelTick = undefined
+      }
+    })
+
+    let asked = new Set<string>()
+    createEffect(() => {
+      const needing = new Set(board.needing())
+      const fresh = [...needing].filter((id) => !asked.has(id) && isUrgent(board.card(id)))
+      asked = needing
+      const first = fresh.length > 0 ? board.card(fresh[0]!) : undefined
+      if (!first || board.state.phase !== "ready" || !options().attention) return
+      const message = `#${first.entry.meta.taskNumber} ${first.run().text}`
+      void host.attention.notify({ title: "Kagan", message, sound: { name: "question" } })
+      if (!isOurs()) host.ui.toast({ variant: "warning", title: "Kagan", message })
+    })
+
+    return {
+      host,
+      reader,
+      time,
+      version: input.version,
+      glyphs: glyphsFor(input.env),
+      env: input.env,
+      theme: () => host.theme.current,
+      now,
+      link,
+      blocked,
+      options,
+      problems,
+      board,
+      selection,
+      filter,
+      notices,
+      tell,
+      act,
+      ask: channel.ask,
+      load,
+      directory,
+      route,
+      isOurs,
+      details,
+      setDetails,
+      redraw,
+      redrawAll: () => setRedraw((n) => n + 1),
+      opened() {
+        setNow(time.now())
+        channel.announce(true)
+        channel.connect(directory())
+        void load()
+      },
+      left: () => channel.announce(false),
+      /** Back to where the person came from. */
+      close() {
+        const { name, params } = before()
+        if (name === "session" && params?.sessionID) host.route.navigate(name, params)
+        else host.route.navigate("home")
+      },
+      dispose() {
+        cancelTick?.()
+        notices.dismissAll()
+        channel.close()
+        board.dispose()
+        dispose()
+      },
+    }
+  })
+}
+
+/** What cannot go on without the person, as against what merely waits for a judgement. */
+function isUrgent(card: Card | undefined): boolean {
+  const kind = card?.run().kind
+  return kind !== undefined && kind !== "ready" && kind !== "queued"
+}
+
+const AppContext = createContext<App>()
+
+export function AppProvider(props: { readonly app: App; readonly children: JSX.Element }) {
+  return <AppContext.Provider value={props.app}>{props.children}</AppContext.Provider>
+}
+
+/** A dialog of ours on the host's stack; the host closes it on Esc and calls `onClose`. */
+export function openDialog(
+  app: App,
+  render: () => JSX.Element,
+  size: "medium" | "large" | "xlarge" = "medium",
+  onClose?: () => void,
+) {
+  app.host.ui.dialog.replace(() => <AppProvider app={app}>{render()}</AppProvider>, onClose)
+  app.host.ui.dialog.setSize(size)
+}
+
+export function useApp(): App {
+  const app = useContext(AppContext)
+  if (!app) throw new Error("a view of Kagan stands outside its provider")
+  return app
+}

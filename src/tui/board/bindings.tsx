@@ -1,0 +1,62 @@
+import type { Binding } from "@opentui/keymap"
+import type { KeyEvent, Renderable } from "@opentui/core"
+import { BOARD_ROUTE, type App } from "../app.tsx"
+import type { Commands } from "./commands.tsx"
+import { COMMANDS, ENTRIES } from "./keys.ts"
+
+/**
+ * Puts the table into the host's keymap: the board's keys only on the board and never under a dialog, the two entries
+ * everywhere. Returns the disposer.
+ */
+export function registerKeys(app: App, commands: Commands): () => void {
+  const { keymap, route } = app.host
+  const bindings = COMMANDS.flatMap((row) =>
+    commands.keys(row.id).map((key): Binding<Renderable, KeyEvent> => ({
+      key,
+      cmd: row.id,
+      desc: row.title,
+      group: "Kagan",
+    })),
+  )
+  const offBoard = keymap.registerLayer({
+    mode: "base",
+    enabled: () => route.current.name === BOARD_ROUTE,
+    commands: COMMANDS.map((row) => ({
+      name: row.id,
+      title: row.title,
+      category: "Kagan",
+      run: () => commands.run(row.id),
+    })),
+    bindings,
+  })
+  const offEntries = keymap.registerLayer({
+    commands: [
+      { ...entry(0), run: () => commands.openBoard() },
+      {
+        ...entry(1),
+        run() {
+          commands.openBoard()
+          commands.run("kagan.new")
+        },
+      },
+    ],
+    bindings: ENTRIES.flatMap(({ id, keys, title }) =>
+      entryKeys(app, id, keys).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+    ),
+  })
+  return () => {
+    offBoard()
+    offEntries()
+  }
+}
+
+function entry(index: 0 | 1) {
+  const { id, slash, title } = ENTRIES[index]
+  return { name: id, title, category: "Kagan", namespace: "palette", slashName: slash, suggested: true }
+}
+
+function entryKeys(app: App, id: string, keys: readonly string[]): readonly string[] {
+  const { keybinds } = app.host.tuiConfig
+  if (!keybinds.has(id)) return keys
+  return keybinds.get(id).flatMap(({ key }) => (typeof key === "string" ? [key] : []))
+}

@@ -1,0 +1,84 @@
+import type { RunState, TaskFacts } from "../../core/board.ts"
+import { columnOf, type TaskMeta } from "../../core/task.ts"
+import { joined, type Segment } from "../ui/segments.ts"
+import { RUN_SIGN, type Glyphs } from "../ui/signs.ts"
+import type { Progress } from "./store.tsx"
+
+export type CardInput = {
+  readonly title: string
+  readonly meta: TaskMeta
+  readonly run: RunState
+  readonly facts?: TaskFacts
+  readonly progress?: Progress
+  readonly cost: number
+  readonly pending?: string
+  readonly selected: boolean
+  readonly glyphs: Glyphs
+  /** Numbers it waits for that are not done. */
+  readonly after: readonly number[]
+}
+
+/** The three lines of a card: title, what it is doing, facts. Nothing that is empty takes room. */
+export function cardLines(input: CardInput): readonly [Segment[], Segment[], Segment[]] {
+  const { glyphs, run } = input
+  const sign = RUN_SIGN[run.kind]
+  const state: Segment[] = input.pending
+    ? [{ text: `${glyphs.of({ icon: "⧗", ascii: "~", tone: "info" })} ${input.pending}`, tone: "info" }]
+    : [
+        { text: `${glyphs.of(sign)} `, tone: sign.tone },
+        { text: run.text, tone: run.needsYou ? sign.tone : "muted" },
+      ]
+  return [titleLine(input), state, factLine(input)]
+}
+
+function titleLine({ title, meta, selected }: CardInput): Segment[] {
+  return [
+    { text: `#${meta.taskNumber} `, tone: selected ? "primary" : "muted" },
+    { text: title, tone: "text", bold: selected },
+  ]
+}
+
+function factLine(input: CardInput): Segment[] {
+  const { meta, glyphs, progress, cost } = input
+  const muted = (text: string): Segment => ({ text, tone: "muted" })
+  const column = columnOf(meta)
+  const money = cost >= 0.005 ? muted(`$${cost.toFixed(2)}`) : undefined
+  const model = meta.model ? muted(meta.model.modelID) : undefined
+  const generation = meta.generation > 1 ? muted(`try ${meta.generation}`) : undefined
+  switch (column) {
+    case "backlog":
+      return joined(
+        [
+          model,
+          muted(meta.baseBranch),
+          input.after.length > 0 ? muted(`after ${input.after.map((n) => `#${n}`).join(", ")}`) : undefined,
+        ],
+        ` ${glyphs.dot} `,
+      )
+    case "in_progress":
+      return joined([progress ? bar(progress, glyphs) : undefined, money, model, generation], ` ${glyphs.dot} `)
+    case "review":
+      return joined([diffSize(meta, glyphs), money, generation], ` ${glyphs.dot} `)
+    case "done":
+      return joined([diffSize(meta, glyphs), money], ` ${glyphs.dot} `)
+  }
+}
+
+function bar({ done, total }: Progress, glyphs: Glyphs): Segment[] {
+  const cells = Math.min(7, total)
+  const full = total === 0 ? 0 : Math.round((done / total) * cells)
+  return [
+    { text: glyphs.full.repeat(full), tone: "info" },
+    { text: glyphs.empty.repeat(cells - full), tone: "muted" },
+    { text: ` ${done}/${total}`, tone: "muted" },
+  ]
+}
+
+function diffSize(meta: TaskMeta, glyphs: Glyphs): Segment[] {
+  const snapshot = meta.review?.snapshot
+  if (!snapshot) return []
+  return [
+    { text: `+${snapshot.insertions}`, tone: "success" },
+    { text: ` ${glyphs.minus}${snapshot.deletions}`, tone: "error" },
+  ]
+}

@@ -1,0 +1,79 @@
+import { Show } from "solid-js"
+import { useApp } from "../app.tsx"
+import { Line } from "../ui/line.tsx"
+import type { Segment } from "../ui/segments.ts"
+import { cardLines } from "./card-lines.ts"
+import type { Density } from "./layout.ts"
+import { isDraftCard } from "./store.tsx"
+
+/** One card; `width` is what stands between the column's borders. */
+export function CardView(props: {
+  readonly id: string
+  readonly width: number
+  readonly density: Density
+  readonly selected: boolean
+  readonly onMouseUp?: () => void
+}) {
+  const app = useApp()
+  const lines = (): readonly Segment[][] => (isDraftCard(props.id) ? draftLines() : taskLines())
+
+  function taskLines(): Segment[][] {
+    const card = app.board.card(props.id)
+    if (!card) return []
+    const { entry } = card
+    const after = (entry.meta.dependsOn ?? []).filter((number) => {
+      const other = app.board.byNumber(number)
+      return other !== undefined && (other.meta.lastGatedStatus ?? other.meta.status) !== "done"
+    })
+    const [title, state, facts] = cardLines({
+      title: entry.title,
+      meta: entry.meta,
+      run: card.run(),
+      facts: card.facts(),
+      progress: card.progress(),
+      cost: card.cost(),
+      pending: card.pending(),
+      selected: props.selected,
+      glyphs: app.glyphs,
+      after,
+    })
+    return [title, state, facts]
+  }
+
+  function draftLines(): Segment[][] {
+    const draft = app.board.draft(props.id)
+    if (!draft) return []
+    return [
+      [
+        { text: "draft ", tone: props.selected ? "primary" : "muted" },
+        { text: draft.title, bold: props.selected },
+      ],
+      [{ text: `${app.glyphs.of({ icon: "✗", ascii: "x", tone: "error" })} ${draft.problem}`, tone: "error" }],
+      [],
+    ]
+  }
+
+  const line = (index: number): Segment[] => [
+    props.selected ? { text: app.glyphs.bar, tone: "primary" } : { text: " " },
+    { text: index === 0 ? "" : "  " },
+    ...(lines()[index] ?? []),
+  ]
+  return (
+    <box flexDirection="column" flexShrink={0} onMouseUp={() => props.onMouseUp?.()}>
+      <box
+        width={props.width}
+        flexDirection="column"
+        {...(props.selected ? { backgroundColor: app.theme().backgroundElement } : {})}
+      >
+        <Line segments={line(0)} width={props.width} />
+        <Line segments={line(1)} width={props.width} />
+        <Show when={props.density === "full"}>
+          <Line segments={line(2)} width={props.width} />
+        </Show>
+      </box>
+      <Show when={props.density === "full"}>
+        <box height={1} />
+      </Show>
+    </box>
+  )
+}

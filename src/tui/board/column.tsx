@@ -1,0 +1,128 @@
+import { createMemo, createSignal, For } from "solid-js"
+import { STATUS_TITLE, type Status } from "../../core/task.ts"
+import { useApp } from "../app.tsx"
+import { Line } from "../ui/line.tsx"
+import { cellsOf, fitSegments, type Segment } from "../ui/segments.ts"
+import type { Tone } from "../ui/signs.ts"
+import { CardView } from "./card.tsx"
+import { CARD_ROWS, visibleCards, type Density } from "./layout.ts"
+
+/** One column: only the cards that can be seen are drawn, and what is above and below is counted. */
+export function Column(props: {
+  readonly status: Status
+  readonly width: number
+  readonly rows: number
+  readonly density: Density
+  readonly onOpen: (card: string) => void
+}) {
+  const app = useApp()
+  const [scrolled, setScrolled] = createSignal<{ first: number; cursor?: string }>({ first: 0 })
+  const inner = () => props.width - 2
+  const ids = () => app.board.columns()[props.status]
+  const focused = () => app.selection.column() === props.status
+  const cursor = () => (focused() ? app.selection.card() : undefined)
+
+  const shown = createMemo<{ first: number; count: number }>((before) => {
+    const { first, cursor: scrolledAt } = scrolled()
+    // A wheel leaves the cursor where it is until it moves again.
+    const follows = focused() && cursor() !== scrolledAt
+    return visibleCards({
+      total: ids().length,
+      rows: props.rows - 2,
+      density: props.density,
+      first: scrolledAt !== undefined && !follows ? first : (before?.first ?? 0),
+      ...(follows ? { cursor: app.selection.index() } : {}),
+    })
+  })
+
+  function scroll(step: number) {
+    setScrolled({ first: shown().first + step, cursor: cursor() ?? "" })
+  }
+
+  const drawn = () => ids().slice(shown().first, shown().first + shown().count)
+  const below = () => ids().length - shown().first - shown().count
+  const edge = (): Tone => (focused() ? "primary" : "muted")
+
+  const head = (): Segment[] => {
+    const extra = columnExtra(app, props.status)
+    const title: Segment[] = [
+      { text: `${STATUS_TITLE[props.status]} `, bold: focused(), tone: focused() ? "text" : "muted" },
+      { text: ` ${columnCount(app, props.status)} `, tone: "muted" },
+      ...(extra === "" ? [] : [{ text: ` ${extra} `, tone: "muted" as Tone }]),
+    ]
+    return frame("╭ ", title, shown().first > 0 ? `${app.glyphs.up} ${shown().first}` : "", "╮")
+  }
+  const foot = (): Segment[] => frame("╰", [], below() > 0 ? `${app.glyphs.down} ${below()}` : "", "╯")
+
+  function frame(open: string, title: Segment[], count: string, close: string): Segment[] {
+    const tail: Segment[] = count === "" ? [] : [{ text: ` ${count} `, tone: "text" }]
+    const kept = fitSegments(title, props.width - open.length - 1 - cellsOf(tail))
+    const rule = props.width - open.length - 1 - cellsOf(kept) - cellsOf(tail)
+    return [
+      { text: open, tone: edge() },
+      ...kept,
+      { text: "─".repeat(Math.max(0, rule)), tone: edge() },
+      ...tail,
+      { text: close, tone: edge() },
+    ]
+  }
+
+  return (
+    <box
+      width={props.width}
+      height={props.rows}
+      flexDirection="column"
+      flexShrink={0}
+      onMouseScroll={(event) => {
+        if (!app.options().mouse) return
+        if (event.scroll?.direction === "up") scroll(-1)
+        if (event.scroll?.direction === "down") scroll(1)
+      }}
+      onMouseDown={() => {
+        if (app.options().mouse && ids().length === 0) app.selection.goTo(props.status)
+      }}
+    >
+      <Line segments={head()} width={props.width} />
+      <box
+        height={props.rows - 2}
+        width={props.width}
+        overflow="hidden"
+        flexDirection="column"
+        border={["left", "right"]}
+        borderColor={focused() ? app.theme().primary : app.theme().textMuted}
+      >
+        <For each={drawn()}>
+          {(id) => (
+            <CardView
+              id={id}
+              width={inner()}
+              density={props.density}
+              selected={cursor() === id}
+              onMouseUp={() => app.options().mouse && props.onOpen(id)}
+            />
+          )}
+        </For>
+      </box>
+      <Line segments={foot()} width={props.width} />
+    </box>
+  )
+}
+
+type Counting = ReturnType<typeof useApp>
+
+/** `3`, or `2/2` where a limit holds. */
+export function columnCount(app: Counting, status: Status): string {
+  const count = app.board.count(status)
+  return status === "in_progress" ? `${count}/${app.options().inProgressLimit}` : `${count}`
+}
+
+/** What stands beside the count: who waits for a place. */
+export function columnExtra(app: Counting, status: Status): string {
+  const queued = app.board.queued()
+  return status === "in_progress" && queued > 0 ? `+${queued} queued` : ""
+}
+
+/** How many cards a page is, for page keys. */
+export function pageOf(rows: number, density: Density): number {
+  return Math.max(1, Math.floor((rows - 2) / CARD_ROWS[density]))
+}

@@ -1,0 +1,86 @@
+import { createMemo } from "solid-js"
+import { useApp } from "../app.tsx"
+import { Line } from "../ui/line.tsx"
+import { justify, joined, type Segment } from "../ui/segments.ts"
+import { RUN_SIGN } from "../ui/signs.ts"
+import type { Commands } from "./commands.tsx"
+import { COMMANDS, spellKey, type CommandID } from "./keys.ts"
+
+/** Left: what the selected card can do now. Right: the whole board. */
+export function Footer(props: { readonly commands: Commands; readonly width: number }) {
+  const app = useApp()
+  const hints = createMemo(() => hintsFor(props.commands))
+  const left = (): Segment[] => {
+    const card = props.commands.selected()
+    const head: Segment[] =
+      card && props.width >= 100
+        ? [
+            { text: ` #${card.entry.meta.taskNumber} `, tone: "primary" },
+            { text: `${card.run().kind.replaceAll("_", " ")}`, tone: RUN_SIGN[card.run().kind].tone },
+            { text: ` ${"│"} `, tone: "muted" },
+          ]
+        : [{ text: " " }]
+    return [...head, ...joined(hints(), "  ")]
+  }
+  const right = (): Segment[] => {
+    const needing = app.board.needing().length
+    const filter = app.filter.text()
+    const problems = app.problems().length
+    return joined(
+      [
+        filter === "" ? undefined : { text: `/${filter}`, tone: "accent" },
+        app.blocked() === undefined ? undefined : { text: "look only", tone: "warning" },
+        problems === 0
+          ? undefined
+          : { text: `${problems} bad ${problems === 1 ? "option" : "options"}`, tone: "warning" },
+        props.width >= 100 ? { text: `kagan ${app.version}`, tone: "muted" } : undefined,
+        { text: `${app.board.count("in_progress")}/${app.options().inProgressLimit}`, tone: "muted" },
+        needing === 0
+          ? { text: "nothing needs you", tone: "muted" }
+          : { text: `${needing} ${needing === 1 ? "needs" : "need"} you`, tone: "warning" },
+      ],
+      ` ${app.glyphs.dot} `,
+    )
+  }
+  return <Line segments={justify(left(), [...right(), { text: " " }], props.width)} width={props.width} />
+}
+
+/** The few keys that matter for what is selected, most telling first. */
+const ORDER: readonly CommandID[] = [
+  "kagan.allow",
+  "kagan.reject",
+  "kagan.intake",
+  "kagan.retry",
+  "kagan.approve",
+  "kagan.review",
+  "kagan.forward",
+  "kagan.stop",
+  "kagan.tell",
+  "kagan.sendBack",
+  "kagan.open",
+]
+const ALWAYS: readonly CommandID[] = ["kagan.menu", "kagan.new", "kagan.help"]
+
+function hintsFor(commands: Commands): Segment[][] {
+  const card = commands.selected()
+  const able = card ? ORDER.filter((id) => commands.when(id) === undefined && isWorthShowing(id, card)) : []
+  return [...able.slice(0, 5), ...ALWAYS.filter((id) => card || id !== "kagan.menu")].map((id): Segment[] => {
+    const row = COMMANDS.find((candidate) => candidate.id === id)
+    const key = commands.keys(id)[0]
+    if (!row || key === undefined) return []
+    return [
+      { text: spellKey(key), tone: "text", bold: true },
+      { text: ` ${"hint" in row ? row.hint : row.title}`, tone: "muted" },
+    ]
+  })
+}
+
+/** A retry of what went well is possible and not worth a hint; so are answers that were all given. */
+function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["selected"]>>): boolean {
+  const kind = card.run().kind
+  if (id === "kagan.retry") return !["approvable", "needs_triage", "conflicts"].includes(kind)
+  if (id === "kagan.intake") return kind === "needs_answers"
+  if (id === "kagan.tell") return card.column() === "in_progress"
+  if (id === "kagan.review") return card.column() === "review"
+  return true
+}

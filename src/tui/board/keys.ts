@@ -1,0 +1,158 @@
+/**
+ * The one table of what can be done by key: it feeds the bindings, the action menu, the footer, the help page, the
+ * command palette and docs/keys.md. What a command does and when it may stands in `commands.tsx`, under the same id.
+ */
+export type CommandRow = {
+  /** Rebound in the host's `keybinds` under this name. */
+  readonly id: string
+  /** Default keys, as the host writes them; empty: only in the menu. */
+  readonly keys: readonly string[]
+  readonly title: string
+  readonly group: Group
+  /** Short words for the footer; absent: never there. */
+  readonly hint?: string
+  /** Listed in the card's action menu. */
+  readonly menu?: boolean
+}
+
+export const GROUPS = ["Move around", "Task", "Agent", "Review", "Board"] as const
+export type Group = (typeof GROUPS)[number]
+
+const rows = [
+  { id: "kagan.left", keys: ["h", "left"], title: "Column to the left", group: "Move around" },
+  { id: "kagan.down", keys: ["j", "down"], title: "Next card", group: "Move around" },
+  { id: "kagan.up", keys: ["k", "up"], title: "Previous card", group: "Move around" },
+  { id: "kagan.right", keys: ["l", "right"], title: "Column to the right", group: "Move around" },
+  { id: "kagan.first", keys: ["g", "home"], title: "First card", group: "Move around" },
+  { id: "kagan.last", keys: ["G", "end"], title: "Last card", group: "Move around" },
+  { id: "kagan.page.down", keys: ["pagedown"], title: "A page down", group: "Move around" },
+  { id: "kagan.page.up", keys: ["pageup"], title: "A page up", group: "Move around" },
+  { id: "kagan.column.1", keys: ["1"], title: "Backlog", group: "Move around" },
+  { id: "kagan.column.2", keys: ["2"], title: "In Progress", group: "Move around" },
+  { id: "kagan.column.3", keys: ["3"], title: "Review", group: "Move around" },
+  { id: "kagan.column.4", keys: ["4"], title: "Done", group: "Move around" },
+  { id: "kagan.next", keys: ["."], title: "Next card that needs you", group: "Move around" },
+
+  { id: "kagan.new", keys: ["n"], title: "New task", group: "Task", hint: "new" },
+  {
+    id: "kagan.intake",
+    keys: ["i"],
+    title: "Answer the intake's questions",
+    group: "Task",
+    hint: "answer",
+    menu: true,
+  },
+  {
+    id: "kagan.waive",
+    keys: ["w"],
+    title: "Waive intake or review, with a reason",
+    group: "Task",
+    hint: "waive",
+    menu: true,
+  },
+  { id: "kagan.forward", keys: ["m"], title: "Move forward", group: "Task", hint: "move on", menu: true },
+  { id: "kagan.back", keys: ["b"], title: "Move back", group: "Task", hint: "back", menu: true },
+  { id: "kagan.edit", keys: ["e"], title: "Edit title and description", group: "Task", hint: "edit", menu: true },
+  { id: "kagan.lower", keys: ["J"], title: "Lower in its column", group: "Task", menu: true },
+  { id: "kagan.higher", keys: ["K"], title: "Higher in its column", group: "Task", menu: true },
+  { id: "kagan.archive", keys: ["A"], title: "Archive, or bring back", group: "Task", hint: "archive", menu: true },
+  { id: "kagan.trash", keys: ["d"], title: "Move to the trash, or bring back", group: "Task", menu: true },
+  { id: "kagan.undo", keys: ["u"], title: "Undo", group: "Task" },
+
+  { id: "kagan.open", keys: ["o"], title: "Open its session", group: "Agent", hint: "open", menu: true },
+  { id: "kagan.tell", keys: ["t"], title: "Tell the agent something", group: "Agent", hint: "tell", menu: true },
+  { id: "kagan.stop", keys: ["X"], title: "Stop the agent", group: "Agent", hint: "stop", menu: true },
+  { id: "kagan.retry", keys: ["r"], title: "Retry, resume or review again", group: "Agent", hint: "retry", menu: true },
+  {
+    id: "kagan.allow",
+    keys: ["y"],
+    title: "Answer what it asks: allow once, or reply",
+    group: "Agent",
+    hint: "allow",
+    menu: true,
+  },
+  { id: "kagan.always", keys: ["ctrl+y"], title: "Allow always", group: "Agent", menu: true },
+  { id: "kagan.reject", keys: ["x"], title: "Reject what it asks", group: "Agent", hint: "reject", menu: true },
+  { id: "kagan.copy", keys: ["Y"], title: "Copy the branch, or the worktree's path", group: "Agent", menu: true },
+
+  { id: "kagan.review", keys: ["v"], title: "Review: diff and findings", group: "Review", hint: "review", menu: true },
+  { id: "kagan.approve", keys: ["a"], title: "Approve and merge", group: "Review", hint: "approve", menu: true },
+  {
+    id: "kagan.sendBack",
+    keys: ["s"],
+    title: "Send back to the agent",
+    group: "Review",
+    hint: "send back",
+    menu: true,
+  },
+  { id: "kagan.leave", keys: [], title: "Done without merge, with a reason", group: "Review", menu: true },
+
+  { id: "kagan.menu", keys: ["return"], title: "Actions of the card", group: "Board", hint: "more" },
+  { id: "kagan.details", keys: ["space"], title: "Details of the card", group: "Board" },
+  { id: "kagan.filter", keys: ["/"], title: "Filter", group: "Board", hint: "filter" },
+  { id: "kagan.notices", keys: ["N"], title: "Past notices", group: "Board" },
+  { id: "kagan.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
+  {
+    id: "kagan.dismiss",
+    keys: ["escape"],
+    title: "Dismiss notices, clear the filter, close the details",
+    group: "Board",
+  },
+  { id: "kagan.close", keys: ["q"], title: "Close the board", group: "Board" },
+] as const satisfies readonly CommandRow[]
+
+const reviewRows = [
+  { id: "kagan.review.down", keys: ["j", "down"], title: "Next finding or file", group: "Move around" },
+  { id: "kagan.review.up", keys: ["k", "up"], title: "Previous finding or file", group: "Move around" },
+  { id: "kagan.review.scroll.down", keys: ["pagedown", "space"], title: "Scroll the diff down", group: "Move around" },
+  { id: "kagan.review.scroll.up", keys: ["pageup"], title: "Scroll the diff up", group: "Move around" },
+  { id: "kagan.review.line.down", keys: ["l", "ctrl+e"], title: "Scroll the diff a line down", group: "Move around" },
+  { id: "kagan.review.line.up", keys: ["h", "ctrl+u"], title: "Scroll the diff a line up", group: "Move around" },
+  { id: "kagan.review.hunk.next", keys: ["J"], title: "Next hunk", group: "Move around" },
+  { id: "kagan.review.hunk.previous", keys: ["K"], title: "Previous hunk", group: "Move around" },
+  { id: "kagan.review.finding.next", keys: ["n"], title: "Next finding without a ruling", group: "Move around" },
+  { id: "kagan.review.finding.previous", keys: ["N"], title: "Previous finding", group: "Move around" },
+  { id: "kagan.review.panes", keys: ["tab"], title: "List or diff, where only one fits", group: "Move around" },
+  { id: "kagan.review.fix", keys: ["f"], title: "Rule: to be fixed", group: "Review", hint: "fix" },
+  { id: "kagan.review.intended", keys: ["i"], title: "Rule: intended", group: "Review", hint: "intended" },
+  { id: "kagan.review.ignore", keys: ["g"], title: "Rule: ignored", group: "Review", hint: "ignore" },
+  { id: "kagan.review.approve", keys: ["a"], title: "Approve and merge", group: "Review", hint: "approve" },
+  { id: "kagan.review.sendBack", keys: ["s"], title: "Send back to the agent", group: "Review", hint: "send back" },
+  { id: "kagan.review.waive", keys: ["w"], title: "Waive the review, with a reason", group: "Review" },
+  { id: "kagan.review.again", keys: ["r"], title: "Review again", group: "Review" },
+  { id: "kagan.review.open", keys: ["o"], title: "Open its session", group: "Agent" },
+  { id: "kagan.review.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
+  { id: "kagan.review.close", keys: ["q", "escape"], title: "Back to the board", group: "Board", hint: "back" },
+] as const satisfies readonly CommandRow[]
+
+/** The keys of the review screen; there they take the place of the board's. */
+export type ReviewCommandID = (typeof reviewRows)[number]["id"]
+export const REVIEW_COMMANDS: readonly (CommandRow & { readonly id: ReviewCommandID })[] = reviewRows
+
+export type CommandID = (typeof rows)[number]["id"]
+export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = rows
+
+/** Commands of the host's palette and prompt, which open the board from anywhere. */
+export const ENTRIES = [
+  { id: "kagan.board.open", keys: ["<leader>k"], slash: "kagan", title: "Kagan: open the board" },
+  { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
+] as const
+
+const SPELLED: Readonly<Record<string, string>> = {
+  return: "Enter",
+  escape: "Esc",
+  space: "Space",
+  left: "←",
+  right: "→",
+  up: "↑",
+  down: "↓",
+  pageup: "PgUp",
+  pagedown: "PgDn",
+  home: "Home",
+  end: "End",
+}
+
+/** A key as a person reads it. */
+export function spellKey(key: string): string {
+  return SPELLED[key] ?? key
+}

@@ -1,0 +1,194 @@
+import {
+  channelName,
+  LOBBY,
+  readWire,
+  type Push,
+  type ReplyOf,
+  type RequestFailure,
+  type RequestOf,
+  type RequestType,
+  type Wire,
+} from "../core/protocol.ts"
+import { err, ok, type Result } from "../core/result.ts"
+import type { Time } from "./time.ts"
+
+/**
+ * The board's end of the channel between the two halves.
+ *
+ *   connect ─ hello in the lobby, repeated ─► up ─ requests and pushes on the repository's name
+ *                       │ no answer                 │ the server half says "up" again
+ *                       ▼                           ▼
+ *                    missing ◄── wait for "up" ──  hello
+ *
+ * While it waits in `missing` nothing is armed: the server half announces itself when it comes.
+ */
+export type LinkState =
+  | { readonly kind: "connecting" }
+  | ({ readonly kind: "up" } & ReplyOf<"hello">)
+  | { readonly kind: "missing" }
+  | { readonly kind: "other_version"; readonly version: string }
+
+export type Ask = <T extends RequestType>(type: T, body: RequestOf<T>) => Promise<Result<ReplyOf<T>, RequestFailure>>
+
+export type Link = {
+  readonly state: () => LinkState
+  /** Says hello for this directory, again if it was said before. */
+  readonly connect: (directory: string) => void
+  readonly ask: Ask
+  /** Tells the server half whether anyone looks at the board. */
+  readonly announce: (open: boolean) => void
+  readonly close: () => void
+}
+
+/** One name on which messages are sent and received. */
+export type Port = { readonly post: (wire: Wire) => void; readonly close: () => void }
+export type OpenPort = (name: string, receive: (data: unknown) => void) => Port
+
+type Waiting = { readonly settle: (result: Result<unknown, RequestFailure>) => void }
+
+const HELLO_GAPS = [300, 700, 1_000, 2_000, 3_000, 4_000, 6_000]
+const RESEND_AFTER = 4_000
+const LIMIT = 10_000
+const LONG_LIMIT = 120_000
+const LONG: ReadonlySet<RequestType> = new Set(["task.create", "task.approve", "review.again", "task.move"])
+
+export function makeLink(input: {
+  readonly version: string
+  readonly time: Time
+  readonly onState: (state: LinkState) => void
+  readonly onPush: (push: Push) => void
+  readonly openPort?: OpenPort
+  readonly newID?: () => string
+}): Link {
+  const openPort = input.openPort ?? broadcastPort
+  const newID = input.newID ?? (() => crypto.randomUUID())
+  const waiting = new Map<string, Waiting>()
+  let state: LinkState = { kind: "connecting" }
+  let directory = ""
+  let closed = false
+  let repoPort: { readonly name: string; readonly port: Port } | undefined
+  let helloID = ""
+  let cancelHello = () => {}
+  let open = false
+
+  const lobby = openPort(LOBBY, (data) => {
+    const wire = readWire(data)
+    if (!wire || closed) return
+    if (wire.kagan === "up" && directory !== "") sayHello()
+    if (wire.kagan === "reply" && wire.id === helloID) {
+      cancelHello()
+      helloID = ""
+      if (wire.ok) greet(wire.value as ReplyOf<"hello">)
+    }
+  })
+
+  function setState(next: LinkState) {
+    state = next
+    input.onState(next)
+  }
+
+  function greet(reply: ReplyOf<"hello">) {
+    if (reply.version !== input.version) return setState({ kind: "other_version", version: reply.version })
+    const name = channelName(reply.repo)
+    if (repoPort?.name !== name) {
+      repoPort?.port.close()
+      repoPort = { name, port: openPort(name, receive) }
+    }
+    if (open) repoPort.port.post({ kagan: "board", open, directory })
+    setState({ kind: "up", ...reply })
+  }
+
+  function receive(data: unknown) {
+    const wire = readWire(data)
+    if (!wire || closed) return
+    if (wire.kagan === "push") return input.onPush(wire.push)
+    if (wire.kagan !== "reply") return
+    const request = waiting.get(wire.id)
+    if (!request) return
+    request.settle(wire.ok ? ok(wire.value) : err(wire.error))
+  }
+
+  function sayHello() {
+    cancelHello()
+    const id = newID()
+    helloID = id
+    let attempt = 0
+    const send = () => {
+      if (closed || helloID !== id) return
+      lobby.post({ kagan: "request", id, type: "hello", body: { directory, version: input.version }, directory })
+      const gap = HELLO_GAPS[attempt++]
+      cancelHello = input.time.setTimer(gap ?? LIMIT, gap === undefined ? giveUp : send)
+    }
+    const giveUp = () => {
+      helloID = ""
+      setState({ kind: "missing" })
+    }
+    if (state.kind !== "up") setState({ kind: "connecting" })
+    send()
+  }
+
+  return {
+    state: () => state,
+    connect(next) {
+      if (closed || next === "") return
+      if (next === directory && (state.kind === "up" || helloID !== "")) return
+      directory = next
+      sayHello()
+    },
+    ask<T extends RequestType>(type: T, body: RequestOf<T>) {
+      const port = repoPort?.port
+      if (closed || !port || state.kind !== "up") {
+        return Promise.resolve(err<RequestFailure>({ kind: "unanswered", text: linkProblem(state) ?? "not connected" }))
+      }
+      return new Promise<Result<ReplyOf<T>, RequestFailure>>((resolve) => {
+        const id = newID()
+        const wire: Wire = { kagan: "request", id, type, body, directory }
+        const limit = LONG.has(type) ? LONG_LIMIT : LIMIT
+        const cancelResend = input.time.setTimer(RESEND_AFTER, () => port.post(wire))
+        const cancelLimit = input.time.setTimer(limit, () =>
+          settle(err({ kind: "unanswered", text: `no answer from Kagan's server half within ${limit / 1000} s` })),
+        )
+        const settle = (result: Result<unknown, RequestFailure>) => {
+          cancelResend()
+          cancelLimit()
+          waiting.delete(id)
+          resolve(result as Result<ReplyOf<T>, RequestFailure>)
+        }
+        waiting.set(id, { settle })
+        port.post(wire)
+      })
+    },
+    announce(next) {
+      open = next
+      repoPort?.port.post({ kagan: "board", open, directory })
+    },
+    close() {
+      if (open) repoPort?.port.post({ kagan: "board", open: false, directory })
+      closed = true
+      cancelHello()
+      for (const request of waiting.values()) request.settle(err({ kind: "unanswered", text: "the board was closed" }))
+      lobby.close()
+      repoPort?.port.close()
+    },
+  }
+}
+
+/** Why the board can only look, in one sentence; undefined when it can act. */
+export function linkProblem(state: LinkState, files?: { readonly server: string }): string | undefined {
+  switch (state.kind) {
+    case "up":
+      return state.readOnly
+    case "connecting":
+      return "waiting for Kagan's server half"
+    case "missing":
+      return `Kagan shows, but cannot act: add "opencode-kagan" to "plugin" in ${files?.server ?? "opencode.json"}`
+    case "other_version":
+      return `Kagan shows, but cannot act: its server half is version ${state.version}: restart OpenCode`
+  }
+}
+
+function broadcastPort(name: string, receive: (data: unknown) => void): Port {
+  const channel = new BroadcastChannel(name)
+  channel.addEventListener("message", (event: MessageEvent) => receive(event.data))
+  return { post: (wire) => channel.postMessage(wire), close: () => channel.close() }
+}

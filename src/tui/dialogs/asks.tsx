@@ -1,0 +1,142 @@
+import { createSignal, Show } from "solid-js"
+import type { Ask } from "../../core/board.ts"
+import { openDialog, type App } from "../app.tsx"
+import type { Card } from "../board/store.tsx"
+import { Choices, DialogFrame, Paragraph, TextDialog, useDialogSpace } from "../ui/dialog.tsx"
+
+type Question = Extract<Ask, { kind: "question" }>
+
+/** Answers the agent's question on the board: its options, or free text where it takes some. */
+export function openAnswer(app: App, card: Card, ask: Question) {
+  const answers: string[][] = []
+  const next = (index: number) => {
+    const question = ask.questions[index]
+    if (!question) {
+      app.host.ui.dialog.clear()
+      return void app.act(card, "answering", "ask.question", {
+        sessionID: ask.sessionID,
+        ask: { id: ask.id, directory: ask.directory },
+        answers,
+      })
+    }
+    const take = (answer: string[]) => {
+      answers[index] = answer
+      next(index + 1)
+    }
+    const title = `#${card.entry.meta.taskNumber} asks${ask.questions.length > 1 ? ` (${index + 1} of ${ask.questions.length})` : ""}`
+    openDialog(app, () => <OneQuestion app={app} title={title} question={question} take={take} />)
+  }
+  next(0)
+}
+
+function OneQuestion(props: {
+  readonly app: App
+  readonly title: string
+  readonly question: Question["questions"][number]
+  readonly take: (answer: string[]) => void
+}) {
+  const { app, question } = props
+  const space = useDialogSpace()
+  const [picked, setPicked] = createSignal<readonly string[]>([])
+  const write = () =>
+    openDialog(app, () => (
+      <TextDialog
+        title={props.title}
+        about={question.question}
+        placeholder="Your answer"
+        submit={(text) => {
+          if (text.trim() === "") return "an answer needs a word"
+          props.take([...picked(), text.trim()])
+          return undefined
+        }}
+      />
+    ))
+  const toggle = (option: string) =>
+    setPicked((list) => (list.includes(option) ? list.filter((other) => other !== option) : [...list, option]))
+  const choices = () => [
+    ...question.options.map((option, index) => ({
+      title: question.multiple ? `${picked().includes(option) ? "[x]" : "[ ]"} ${option}` : option,
+      key: index < 9 ? `${index + 1}` : undefined,
+      choose: () => (question.multiple ? void toggle(option) : props.take([option])),
+    })),
+    ...(question.multiple && picked().length > 0
+      ? [{ title: "Send these", key: "s", choose: () => props.take([...picked()]) }]
+      : []),
+    ...(question.custom || question.options.length === 0
+      ? [{ title: "Write an answer …", key: "w", choose: write }]
+      : []),
+  ]
+  return (
+    <DialogFrame title={props.title} hint="Enter chooses · Esc leaves it open · x on the board dismisses it">
+      <Paragraph text={question.question} width={space.width()} most={5} />
+      <Show when={choices().length > 0}>
+        <Choices choices={choices()} width={space.width()} rows={Math.max(2, space.rows() - 5)} filter={false} />
+      </Show>
+    </DialogFrame>
+  )
+}
+
+/** Rejects what the agent asks: a permission with a word for it, a question by ending its turn. */
+export function openReject(app: App, card: Card, ask: Ask) {
+  const number = card.entry.meta.taskNumber
+  const request = { id: ask.id, directory: ask.directory }
+  if (ask.kind === "question") {
+    return openDialog(app, () => (
+      <Dismiss
+        app={app}
+        title={`Dismiss the question of #${number}?`}
+        text="Dismissing it ends the agent's turn; the card is interrupted until you resume it (r)."
+        confirm={() => void app.act(card, "dismissing", "ask.question", { sessionID: ask.sessionID, ask: request })}
+      />
+    ))
+  }
+  return openDialog(app, () => (
+    <TextDialog
+      title={`Reject what #${number} asks`}
+      about={`${ask.permission}: ${ask.text}`}
+      placeholder="What it should do instead (empty ends its turn)"
+      submit={(text) => {
+        app.host.ui.dialog.clear()
+        const message = text.trim()
+        void app.act(card, "rejecting", "ask.permission", {
+          sessionID: ask.sessionID,
+          ask: request,
+          reply: "reject",
+          ...(message === "" ? {} : { message }),
+        })
+        return undefined
+      }}
+    />
+  ))
+}
+
+function Dismiss(props: {
+  readonly app: App
+  readonly title: string
+  readonly text: string
+  readonly confirm: () => void
+}) {
+  const space = useDialogSpace()
+  const close = () => props.app.host.ui.dialog.clear()
+  return (
+    <DialogFrame title={props.title}>
+      <Paragraph text={props.text} width={space.width()} tone="muted" />
+      <Choices
+        filter={false}
+        width={space.width()}
+        rows={2}
+        choices={[
+          { title: "Leave it open", key: "n", choose: close },
+          {
+            title: "Dismiss it",
+            key: "y",
+            choose() {
+              close()
+              props.confirm()
+            },
+          },
+        ]}
+      />
+    </DialogFrame>
+  )
+}

@@ -1,0 +1,156 @@
+import { createSignal, Show } from "solid-js"
+import type { DecisionAnswer } from "../../core/protocol.ts"
+import { openDialog, type App } from "../app.tsx"
+import type { Card } from "../board/store.tsx"
+import { DialogFrame, Paragraph, TextDialog, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import { Line } from "../ui/line.tsx"
+
+/** Walks through the decisions of a task's intake, the open ones first; each answer is sent when it is given. */
+export function openIntake(app: App, card: Card, from?: number) {
+  const assessment = card.intake()?.assessment
+  if (!assessment) return
+  const open = assessment.decisions.findIndex((_, index) => !answerOf(card, index))
+  const start = from ?? (open < 0 ? 0 : open)
+  openDialog(app, () => <Intake app={app} card={card} start={start} />, "large")
+}
+
+const answerOf = (card: Card, decision: number) =>
+  (card.intake()?.answers ?? []).find((answer) => answer.decision === decision)
+
+function Intake(props: { readonly app: App; readonly card: Card; readonly start: number }) {
+  const { app, card } = props
+  const space = useDialogSpace("large")
+  const [at, setAt] = createSignal(props.start)
+  const assessment = () => card.intake()!.assessment!
+  const decisions = () => assessment().decisions
+  const decision = () => decisions()[at()]
+  const [sent, setSent] = createSignal<ReadonlySet<number>>(new Set())
+  const isOpen = (index: number) => !answerOf(card, index) && !sent().has(index)
+
+  async function answer(given: DecisionAnswer) {
+    setSent((set) => new Set([...set, given.decision]))
+    // The next open one stands there at once; an answer that is refused opens again.
+    const next = decisions().findIndex((_, index) => isOpen(index))
+    if (next >= 0) setAt(next)
+    else app.host.ui.dialog.clear()
+    const reply = await app.act(card, "answering", "intake.answer", { sessionID: card.id, answers: [given] })
+    if (!reply.ok) setSent((set) => new Set([...set].filter((index) => index !== given.decision)))
+  }
+
+  function override() {
+    const index = at()
+    const asked = decision()
+    if (!asked) return
+    openDialog(app, () => (
+      <TextDialog
+        title={`#${card.entry.meta.taskNumber}: your answer`}
+        about={`${asked.question}\nAssumed: ${asked.assumption}`}
+        placeholder="What holds instead"
+        submit={(text) => {
+          if (text.trim() === "") return "an answer needs a word"
+          app.host.ui.dialog.clear()
+          const rest = decisions().findIndex((_, other) => other !== index && isOpen(other))
+          void app.act(card, "answering", "intake.answer", {
+            sessionID: card.id,
+            answers: [{ decision: index, kind: "overridden", text: text.trim() }],
+          })
+          if (rest >= 0) openIntake(app, card, rest)
+          return undefined
+        }}
+      />
+    ))
+  }
+
+  function askAgain() {
+    openDialog(app, () => (
+      <TextDialog
+        title={`#${card.entry.meta.taskNumber}: ask again`}
+        about="The intake reads again with your remark; answers so far are dropped."
+        placeholder="What it missed"
+        submit={(text) => {
+          app.host.ui.dialog.clear()
+          const remark = text.trim()
+          void app.act(card, "asking again", "helper.retry", {
+            sessionID: card.id,
+            role: "intake",
+            ...(remark === "" ? {} : { remark }),
+          })
+          return undefined
+        }}
+      />
+    ))
+  }
+
+  useDialogKeys(() => [
+    {
+      key: "return",
+      cmd: () => {
+        if (decision()) void answer({ decision: at(), kind: "approved" })
+        else app.host.ui.dialog.clear()
+      },
+    },
+    { key: "o", cmd: override },
+    { key: "r", cmd: askAgain },
+    { key: "left,h,k,up", cmd: () => void setAt(Math.max(0, at() - 1)) },
+    { key: "right,l,j,down", cmd: () => void setAt(Math.min(decisions().length - 1, at() + 1)) },
+  ])
+
+  const given = () => answerOf(card, at())
+  const lines = () => Math.max(1, Math.floor((space.rows() - 4) / 3))
+  const title = () =>
+    `#${card.entry.meta.taskNumber} ${card.entry.title}${decisions().length > 0 ? ` ${app.glyphs.dot} ${at() + 1} of ${decisions().length}` : ""}`
+  return (
+    <DialogFrame
+      title={title()}
+      size="large"
+      hint={
+        decision()
+          ? "Enter approve · o override · ←→ others · r ask again · Esc later"
+          : "Nothing to decide · r ask again with a remark · Esc closes"
+      }
+    >
+      <Paragraph
+        text={`Understood: ${assessment().understanding}`}
+        width={space.width()}
+        most={lines() + 1}
+        tone="muted"
+      />
+      <Show when={decision()}>
+        {(asked) => (
+          <>
+            <box height={1} flexShrink={1} />
+            <Paragraph text={asked().question} width={space.width()} most={lines()} />
+            <Paragraph text={`Assumed: ${asked().assumption}`} width={space.width()} most={lines()} tone="info" />
+            <Show when={given()}>
+              {(answer) => (
+                <Line
+                  width={space.width()}
+                  segments={[
+                    { text: "✓ ", tone: "success" },
+                    {
+                      text: answer().kind === "approved" ? "approved" : `yours: ${answer().text ?? ""}`,
+                      tone: "success",
+                    },
+                  ]}
+                />
+              )}
+            </Show>
+            <Show when={!asked().required}>
+              <Line
+                width={space.width()}
+                segments={[{ text: "It may stay open: the assumption then holds.", tone: "muted" }]}
+              />
+            </Show>
+          </>
+        )}
+      </Show>
+      <Line
+        width={space.width()}
+        segments={[
+          { text: `Mode: ${assessment().mode}`, tone: "muted" },
+          { text: `, ${assessment().modeReason}`, tone: "muted" },
+        ]}
+      />
+    </DialogFrame>
+  )
+}

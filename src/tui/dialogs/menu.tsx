@@ -1,0 +1,39 @@
+import { openDialog, type App } from "../app.tsx"
+import type { Commands } from "../board/commands.tsx"
+import { COMMANDS, spellKey } from "../board/keys.ts"
+import type { Card } from "../board/store.tsx"
+import { Choices, DialogFrame, useDialogSpace, type Choice } from "../ui/dialog.tsx"
+
+/** Everything that can be done with a card, each with its key, and what cannot with the reason. */
+export function openMenu(app: App, commands: Commands, card: Card | undefined) {
+  const choices = COMMANDS.filter((row) => ("menu" in row ? row.menu : false)).map((row): Choice => {
+    const not = commands.when(row.id, card)
+    const key = commands.keys(row.id)[0]
+    return {
+      title: row.title,
+      ...(key === undefined ? {} : { key: spellKey(key) }),
+      ...(not === undefined ? {} : { not }),
+      choose() {
+        app.host.ui.dialog.clear()
+        commands.run(row.id, card)
+      },
+    }
+  })
+  choices.sort((a, b) => Number(a.not !== undefined) - Number(b.not !== undefined))
+  const title = card ? `#${card.entry.meta.taskNumber} ${card.entry.title}` : "No card is selected"
+  openDialog(app, () => <Menu title={title} choices={choices} />)
+}
+
+function Menu(props: { readonly title: string; readonly choices: readonly Choice[] }) {
+  const space = useDialogSpace()
+  return (
+    <DialogFrame title={props.title}>
+      <Choices
+        choices={props.choices}
+        width={space.width()}
+        rows={space.rows()}
+        placeholder="Type to narrow the actions"
+      />
+    </DialogFrame>
+  )
+}

@@ -1,0 +1,32 @@
+import { openDialog, type App } from "../app.tsx"
+import { Choices, DialogFrame, useDialogSpace } from "../ui/dialog.tsx"
+import { NOTICE_SIGN } from "../ui/signs.ts"
+
+/** What was said before, newest first; Enter goes to the card it was about. */
+export function openNotices(app: App) {
+  openDialog(app, () => <PastNotices app={app} />, "large")
+}
+
+function PastNotices(props: { readonly app: App }) {
+  const { app } = props
+  const space = useDialogSpace("large")
+  const choices = () =>
+    app.notices.past().map((notice) => {
+      const time = new Date(notice.at)
+      const clock = `${String(time.getHours()).padStart(2, "0")}:${String(time.getMinutes()).padStart(2, "0")}`
+      const number = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
+      return {
+        title: `${clock} ${app.glyphs.of(NOTICE_SIGN[notice.level])} ${number}${notice.text}${notice.count > 1 ? ` (${notice.count} times)` : ""}`,
+        choose() {
+          app.host.ui.dialog.clear()
+          const entry = notice.taskNumber === undefined ? undefined : app.board.byNumber(notice.taskNumber)
+          if (entry) app.selection.select(entry.meta.sessionID)
+        },
+      }
+    })
+  return (
+    <DialogFrame title="Notices" size="large" hint="Enter goes to its card · Esc closes">
+      <Choices choices={choices()} width={space.width()} rows={space.rows()} placeholder="Type to narrow" />
+    </DialogFrame>
+  )
+}

@@ -1,0 +1,77 @@
+import { createSignal } from "solid-js"
+import type { NoticeLevel } from "../core/protocol.ts"
+import type { Time } from "./time.ts"
+
+export type Notice = {
+  readonly id: number
+  readonly level: NoticeLevel
+  readonly text: string
+  readonly taskNumber?: number
+  /** How often the same was said while it stood. */
+  readonly count: number
+  readonly at: number
+}
+
+export type NoticeInput = {
+  readonly level: NoticeLevel
+  readonly text: string
+  readonly taskNumber?: number
+  /** Notices of one key replace each other. */
+  readonly key?: string
+}
+
+export type Notices = ReturnType<typeof createNotices>
+
+export const SHOWN_AT_MOST = 3
+const HISTORY = 200
+const STAYS: Readonly<Record<NoticeLevel, number>> = { info: 5_000, success: 5_000, warning: 10_000, error: 20_000 }
+
+/**
+ * The board's own notices: at most three stand at a time, the rest wait their turn, and none is lost: all are in the
+ * history. A timer exists only while one stands.
+ */
+export function createNotices(time: Time) {
+  type Entry = Notice & { readonly key: string; readonly cancel?: () => void }
+  const [entries, setEntries] = createSignal<readonly Entry[]>([])
+  const [past, setPast] = createSignal<readonly Notice[]>([])
+  let next = 1
+
+  function settle(list: readonly Entry[]) {
+    setEntries(
+      list.map((entry, index) =>
+        index >= SHOWN_AT_MOST || entry.cancel
+          ? entry
+          : { ...entry, cancel: time.setTimer(STAYS[entry.level], () => dismiss(entry.id)) },
+      ),
+    )
+  }
+
+  function dismiss(id: number) {
+    const entry = entries().find((candidate) => candidate.id === id)
+    if (!entry) return
+    entry.cancel?.()
+    settle(entries().filter((candidate) => candidate.id !== id))
+  }
+
+  return {
+    shown: (): readonly Notice[] => entries().slice(0, SHOWN_AT_MOST),
+    waiting: () => Math.max(0, entries().length - SHOWN_AT_MOST),
+    /** Newest first. */
+    past,
+    notify({ key, ...input }: NoticeInput) {
+      const sameness = key ?? `${input.level} ${input.taskNumber ?? ""} ${input.text}`
+      const same = entries().find((entry) => entry.key === sameness)
+      same?.cancel?.()
+      const repeated = same?.text === input.text ? same.count + 1 : 1
+      const { cancel: _, ...kept } = same ?? { id: next++, cancel: undefined }
+      const entry: Entry = { ...kept, ...input, key: sameness, count: repeated, at: time.now() }
+      setPast((list) => [entry, ...list.filter(({ id }) => id !== entry.id)].slice(0, HISTORY))
+      settle(same ? entries().map((other) => (other.id === entry.id ? entry : other)) : [...entries(), entry])
+    },
+    dismiss,
+    dismissAll() {
+      for (const entry of entries()) entry.cancel?.()
+      setEntries([])
+    },
+  }
+}

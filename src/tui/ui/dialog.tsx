@@ -1,0 +1,228 @@
+import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "@opentui/core"
+import type { Binding } from "@opentui/keymap"
+import { useTerminalDimensions } from "@opentui/solid"
+import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js"
+import { fit, wrap } from "../../core/text.ts"
+import { useApp } from "../app.tsx"
+import { Line } from "./line.tsx"
+import { justify, type Segment } from "./segments.ts"
+
+export type DialogSize = "medium" | "large" | "xlarge"
+const WIDTHS: Readonly<Record<DialogSize, number>> = { medium: 60, large: 88, xlarge: 116 }
+const PADDING = 2
+
+/** The cells and rows that a dialog's content has; the host puts dialogs a quarter of the screen down. */
+export function useDialogSpace(size: DialogSize = "medium") {
+  const screen = useTerminalDimensions()
+  return {
+    width: () => Math.max(8, Math.min(WIDTHS[size], screen().width - 2) - 2 * PADDING),
+    /** Rows below the title, above the hint. */
+    rows: () => Math.max(1, screen().height - Math.ceil(screen().height / 4) - 4),
+  }
+}
+
+/** Keys of the dialog that is open: they win over the host's own input keys, and only while it stands. */
+export function useDialogKeys(bindings: () => readonly Binding<Renderable, KeyEvent>[]) {
+  const app = useApp()
+  createEffect(() => {
+    const off = app.host.keymap.registerLayer({ mode: "modal", priority: 10, bindings: bindings() })
+    onCleanup(off)
+  })
+}
+
+export function DialogFrame(props: {
+  readonly title: string
+  readonly size?: DialogSize
+  readonly hint?: string
+  readonly children: JSX.Element
+}) {
+  const app = useApp()
+  const space = useDialogSpace(props.size)
+  return (
+    <box flexDirection="column" paddingLeft={PADDING} paddingRight={PADDING} flexShrink={1} overflow="hidden">
+      <Line
+        segments={justify([{ text: props.title, bold: true }], [{ text: "esc", tone: "muted" }], space.width())}
+        width={space.width()}
+        onMouseUp={() => app.host.ui.dialog.clear()}
+      />
+      {props.children}
+      <Show when={props.hint}>
+        {(hint) => <Line segments={[{ text: hint(), tone: "muted" }]} width={space.width()} />}
+      </Show>
+      <box height={1} flexShrink={1} />
+    </box>
+  )
+}
+
+/** Wrapped foreign text in a dialog; more lines than `most` are cut with a mark. */
+export function Paragraph(props: {
+  readonly text: string
+  readonly width: number
+  readonly most?: number
+  readonly tone?: Segment["tone"]
+}) {
+  const lines = createMemo(() => wrap(props.text, props.width, props.most))
+  return (
+    <For each={lines()}>
+      {(line) => <Line segments={[{ text: line, tone: props.tone ?? "text" }]} width={props.width} />}
+    </For>
+  )
+}
+
+export type Choice = {
+  readonly title: string
+  readonly note?: string
+  readonly key?: string
+  /** Why it cannot be chosen now; it is shown, greyed, with the reason. */
+  readonly not?: string
+  readonly choose: () => void
+}
+
+/** A list to pick from: typed letters narrow it, arrows move, Enter or a click picks. */
+export function Choices(props: {
+  readonly choices: readonly Choice[]
+  readonly width: number
+  readonly rows: number
+  readonly placeholder?: string
+  /** Without it a key in `key` picks at once. */
+  readonly filter?: boolean
+  /** What the typed text itself stands for, below what it matches. */
+  readonly free?: (text: string) => Choice
+}) {
+  const app = useApp()
+  const [typed, setTyped] = createSignal("")
+  const [at, setAt] = createSignal(0)
+  let field: InputRenderable | undefined
+
+  const found = createMemo(() => {
+    const words = typed().toLowerCase().split(/\s+/).filter(Boolean)
+    const matching = props.choices.filter((choice) => {
+      const text = `${choice.title} ${choice.note ?? ""}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    return props.free && typed().trim() !== "" ? [...matching, props.free(typed().trim())] : matching
+  })
+  const index = () => Math.max(0, Math.min(at(), found().length - 1))
+  const rows = () => Math.max(1, props.rows - (props.filter === false ? 0 : 1))
+  const first = createMemo<number>((before) => {
+    const start = Math.max(0, Math.min(before, found().length - rows()))
+    return index() < start ? index() : index() >= start + rows() ? index() - rows() + 1 : start
+  }, 0)
+
+  function pick(choice: Choice | undefined) {
+    if (!choice || choice.not !== undefined) return
+    choice.choose()
+  }
+
+  useDialogKeys(() => [
+    { key: "up,ctrl+p", cmd: () => void setAt(Math.max(0, index() - 1)) },
+    { key: "down,ctrl+n", cmd: () => void setAt(Math.min(found().length - 1, index() + 1)) },
+    { key: "return", cmd: () => pick(found()[index()]) },
+    ...(props.filter === false
+      ? props.choices.flatMap((choice) => (choice.key ? [{ key: choice.key, cmd: () => pick(choice) }] : []))
+      : []),
+  ])
+  onMount(() => field?.focus())
+
+  return (
+    <box flexDirection="column" flexShrink={1}>
+      <Show when={props.filter !== false}>
+        <input
+          ref={(it: InputRenderable) => (field = it)}
+          width={props.width}
+          placeholder={props.placeholder ?? "Type to narrow"}
+          onInput={(value: string) => {
+            setTyped(value)
+            setAt(0)
+          }}
+          {...fieldColours(app)}
+        />
+      </Show>
+      <For each={found().slice(first(), first() + rows())}>
+        {(choice, offset) => {
+          const here = () => first() + offset() === index()
+          const segments = (): Segment[] =>
+            justify(
+              [
+                { text: here() ? `${app.glyphs.bar}` : " ", tone: "primary" },
+                { text: choice.title, tone: choice.not === undefined ? "text" : "muted", bold: here() },
+                { text: (choice.not ?? choice.note) ? `  ${choice.not ?? choice.note}` : "", tone: "muted" },
+              ],
+              choice.key ? [{ text: choice.key, tone: "muted" }] : [],
+              props.width,
+            )
+          return (
+            <box
+              width={props.width}
+              height={1}
+              {...(here() ? { backgroundColor: app.theme().backgroundElement } : {})}
+              onMouseUp={() => pick(choice)}
+            >
+              <Line segments={segments()} width={props.width} />
+            </box>
+          )
+        }}
+      </For>
+      <Show when={found().length === 0}>
+        <Line segments={[{ text: " nothing matches", tone: "muted" }]} width={props.width} />
+      </Show>
+    </box>
+  )
+}
+
+/** Asks for text in one dialog: `submit` answers with what is wrong with it, or takes it. */
+export function TextDialog(props: {
+  readonly title: string
+  readonly about?: string
+  readonly placeholder?: string
+  readonly initial?: string
+  readonly hint?: string
+  readonly submit: (text: string) => string | undefined
+  readonly onChange?: (text: string) => void
+}) {
+  const app = useApp()
+  const space = useDialogSpace()
+  const [wrong, setWrong] = createSignal<string>()
+  let area: TextareaRenderable | undefined
+  useDialogKeys(() => [{ key: "return", cmd: () => void setWrong(props.submit(area?.plainText ?? "")) }])
+  onMount(() => {
+    area?.focus()
+    area?.gotoBufferEnd()
+  })
+  return (
+    <DialogFrame title={props.title} hint={props.hint ?? "Enter sends · shift+enter or ctrl+j new line · Esc cancels"}>
+      <Show when={props.about}>
+        {(about) => <Paragraph text={about()} width={space.width()} most={6} tone="muted" />}
+      </Show>
+      <textarea
+        ref={(it: TextareaRenderable) => (area = it)}
+        width={space.width()}
+        minHeight={1}
+        maxHeight={Math.max(1, Math.min(8, space.rows() - 3))}
+        initialValue={props.initial ?? ""}
+        placeholder={props.placeholder ?? ""}
+        onContentChange={() => {
+          setWrong(undefined)
+          props.onChange?.(area?.plainText ?? "")
+        }}
+        {...fieldColours(app)}
+      />
+      <Show when={wrong()}>
+        {(text) => <Line segments={[{ text: fit(text(), space.width()), tone: "error" }]} width={space.width()} />}
+      </Show>
+    </DialogFrame>
+  )
+}
+
+/** The host's colours for a field that is typed into. */
+export function fieldColours(app: ReturnType<typeof useApp>) {
+  const theme = app.theme()
+  return {
+    textColor: theme.text,
+    focusedTextColor: theme.text,
+    backgroundColor: theme.backgroundElement,
+    focusedBackgroundColor: theme.backgroundElement,
+    placeholderColor: theme.textMuted,
+    cursorColor: theme.primary,
+  }
+}

@@ -1,0 +1,43 @@
+import { fit, width } from "../../core/text.ts"
+import type { Tone } from "./signs.ts"
+
+/** A piece of one line in one tone. Its text is foreign until it went through `fitSegments`. */
+export type Segment = { readonly text: string; readonly tone?: Tone; readonly bold?: boolean }
+
+/** Displayable segments of at most `cells` cells together; the cut ends in `…`. */
+export function fitSegments(segments: readonly Segment[], cells: number): Segment[] {
+  const fitted: Segment[] = []
+  let left = cells
+  for (const [index, segment] of segments.entries()) {
+    if (left <= 0 || segment.text === "") continue
+    // A rest that shows nothing at all needs no room for its ellipsis.
+    const last = segments.slice(index + 1).every((rest) => rest.text === "")
+    const text = fit(segment.text, left)
+    fitted.push({ ...segment, text })
+    left -= width(text)
+    if (!last && left === 0) break
+  }
+  return fitted
+}
+
+export const cellsOf = (segments: readonly Segment[]) => segments.reduce((sum, { text }) => sum + width(text), 0)
+
+/** Left and right part of one line of exactly `cells` cells; the left part gives way. */
+export function justify(left: readonly Segment[], right: readonly Segment[], cells: number): Segment[] {
+  const tail = fitSegments(right, cells)
+  const room = cells - cellsOf(tail)
+  const head = fitSegments(left, tail.length > 0 ? room - 1 : room)
+  return [...head, { text: " ".repeat(Math.max(0, room - cellsOf(head))) }, ...tail]
+}
+
+/** Parts with a separator between those that say something. */
+export function joined(parts: readonly (Segment | readonly Segment[] | undefined)[], separator: string): Segment[] {
+  const out: Segment[] = []
+  for (const part of parts) {
+    const list = part === undefined ? [] : Array.isArray(part) ? (part as Segment[]) : [part as Segment]
+    if (list.every(({ text }) => text === "")) continue
+    if (out.length > 0) out.push({ text: separator, tone: "muted" })
+    out.push(...list)
+  }
+  return out
+}
