@@ -73,6 +73,8 @@ async function bundle(root, half) {
     external: (id) => HOST_MODULES.includes(id) || isRuntimeModule(id),
     transform: { define: { __KAGAN_VERSION__: JSON.stringify(version) } },
     plugins: [solidJsx()],
+    // How long a plugin takes on a busy machine is no fault of the sources.
+    checks: { pluginTimings: false },
     onLog(level, log) {
       // What the bundler cannot resolve it would leave to the host, which then drops the whole half in silence.
       if (level === "warn") throw new Error(`${half.entry}: ${log.message}`)
