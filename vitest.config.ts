@@ -18,8 +18,8 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     // Longer than any wait inside a test, so that the wait fails first and says what it saw instead.
-    testTimeout: long ? 900_000 : 90_000,
-    hookTimeout: 120_000,
+    testTimeout: long ? 900_000 : 150_000,
+    hookTimeout: 180_000,
     setupFiles: ["test/kit/setup.ts"],
     teardownTimeout: 20_000,
     server: { deps: { inline: [/zod/, /solid-js/, /@opentui\/solid/, /@opentui\/keymap/] } },

@@ -57,7 +57,7 @@ export async function openEvents(url: string, directory?: string): Promise<Event
   const events: Events = {
     all,
     of: (type) => all.filter((event) => event.type === type),
-    waitFor: (matches, ms = 60_000, from = 0) =>
+    waitFor: (matches, ms = 90_000, from = 0) =>
       new Promise((resolve, reject) => {
         const test = typeof matches === "string" ? (event: HostEvent) => event.type === matches : matches
         const done = () => {

@@ -134,7 +134,7 @@ export async function startModel(script: Script = defaultKaganScript()): Promise
     url: `http://127.0.0.1:${server.port}/v1`,
     requests,
     script: (next) => void (current = next),
-    waitForRequest: (matches, ms = 60_000) =>
+    waitForRequest: (matches, ms = 90_000) =>
       new Promise((resolve, reject) => {
         const look = () => {
           const found = requests.find(matches)

@@ -69,8 +69,9 @@ export function findText(emulator: Emulator, text: string): { col: number; row: 
 
 /** The screen as a picture with its true colours. */
 export function screenSvg(emulator: Emulator): string {
+  // The cell of a 15 px monospaced font, so that lines drawn with characters have no gaps.
   const width = 9
-  const height = 19
+  const height = 17
   const backgrounds: string[] = []
   const words: string[] = []
   for (let row = 0; row < emulator.rows; row++) {
@@ -88,7 +89,7 @@ export function screenSvg(emulator: Emulator): string {
         run.style.underline ? 'text-decoration="underline"' : "",
       ]
       words.push(
-        `<text x="${run.col * width}" y="${row * height + 14}" textLength="${run.cells * width}" ${looks.filter(Boolean).join(" ")}>${escape(run.text)}</text>`,
+        `<text x="${run.col * width}" y="${row * height + 13}" textLength="${run.cells * width}" ${looks.filter(Boolean).join(" ")}>${escape(run.text)}</text>`,
       )
     }
   }

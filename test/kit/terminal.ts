@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { keepEvidence, tail } from "./failures.ts"
+import { wholeFrames } from "./frames.ts"
 import { withChanges } from "./host.ts"
 import { keyBytes } from "./keys.ts"
 import { guardGroup, kill, releaseGroup } from "./processes.ts"
@@ -75,12 +76,13 @@ export async function startTerminal(
   const tellChanged = () => {
     for (const look of changed) look()
   }
+  const show = wholeFrames((bytes) => emulator.write(bytes, tellChanged))
   const closed = Promise.withResolvers<void>()
   const pty = new Bun.Terminal({
     cols: emulator.cols,
     rows: emulator.rows,
     name: "xterm-256color",
-    data: (_, bytes) => emulator.write(bytes, tellChanged),
+    data: (_, bytes) => show(bytes),
     exit: () => closed.resolve(),
   })
   // The emulator answers what the program asks its terminal (device attributes, cursor position, …).
@@ -182,8 +184,8 @@ export async function startTerminal(
     lines: () => screen().split("\n"),
     cell: (col, row) => cellAt(emulator, col, row),
     find: (text) => findText(emulator, text),
-    waitFor: (seen, ms = 60_000) => until(matcher(seen), `waiting to see ${seen}`, ms),
-    waitGone: (seen, ms = 60_000) => until((now) => !matcher(seen)(now), `waiting for the end of ${seen}`, ms),
+    waitFor: (seen, ms = 90_000) => until(matcher(seen), `waiting to see ${seen}`, ms),
+    waitGone: (seen, ms = 90_000) => until((now) => !matcher(seen)(now), `waiting for the end of ${seen}`, ms),
     svg(file) {
       const picture = screenSvg(emulator)
       if (file !== undefined) writeFileSync(file, picture)
