@@ -29,7 +29,9 @@ function NoticeBox(props: { readonly notice: Notice; readonly width: number }) {
   const sign = () => NOTICE_SIGN[props.notice.level]
   const lines = () => {
     const { notice } = props
-    const number = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
+    const named = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
+    // The server half may have named the card in its own words.
+    const number = notice.text.startsWith(named) ? "" : named
     const times = notice.count > 1 ? ` (${notice.count} times)` : ""
     return wrap(`${number}${notice.text}${times}`, props.width - 6, 5)
   }

@@ -224,7 +224,11 @@ export function createCommands(app: App) {
       when: () => (board.needing().length === 0 ? "nothing needs you" : undefined),
       run: () => void selection.nextOf(board.needing()),
     },
-    "kagan.new": { when: () => app.blocked(), run: () => openCreate(app) },
+    // Typing takes longer than the halves need to find each other.
+    "kagan.new": {
+      when: () => (app.link().kind === "connecting" ? undefined : app.blocked()),
+      run: () => openCreate(app),
+    },
     "kagan.intake": onCard(
       (card) => openIntake(app, card),
       (card) =>
@@ -356,7 +360,7 @@ export function createCommands(app: App) {
       app.tell({
         level: "warning",
         text: why,
-        key: `refused ${taskNumber} ${id}`,
+        key: "refused",
         ...(taskNumber ? { taskNumber } : {}),
       })
     },

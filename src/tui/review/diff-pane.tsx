@@ -1,8 +1,8 @@
-import { StyledText, TextAttributes, type RGBA, type TextChunk } from "@opentui/core"
+import type { RGBA, TextChunk } from "@opentui/core"
 import { For, Match, Show, Switch } from "solid-js"
 import { fit, fitPath, width } from "../../core/text.ts"
 import { useApp, type App } from "../app.tsx"
-import { colour, Line } from "../ui/line.tsx"
+import { chunk, Chunks, colour, Line } from "../ui/line.tsx"
 import type { Review } from "./model.tsx"
 import { fileLabel, GUTTER, type Row } from "./rows.ts"
 
@@ -62,7 +62,7 @@ function RowLine(props: { readonly app: App; readonly row: Row; readonly cells: 
   const look = () => rowLook(app, props.row, props.cells, props.review)
   return (
     <box width={props.cells} height={1} {...(look().bg ? { backgroundColor: look().bg } : {})}>
-      <text content={new StyledText(look().chunks)} width={props.cells} height={1} wrapMode="none" />
+      <Chunks chunks={look().chunks} width={props.cells} />
     </box>
   )
 }
@@ -71,12 +71,6 @@ type Look = { readonly chunks: TextChunk[]; readonly bg?: RGBA }
 
 function rowLook(app: App, row: Row, cells: number, review: Review): Look {
   const theme = app.theme()
-  const chunk = (text: string, fg: RGBA, bold = false): TextChunk => ({
-    __isChunk: true,
-    text,
-    fg,
-    attributes: bold ? TextAttributes.BOLD : 0,
-  })
   switch (row.kind) {
     case "hunk":
       return { chunks: [chunk(fit(row.text, cells), theme.diffHunkHeader)] }

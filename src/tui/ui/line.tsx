@@ -1,5 +1,6 @@
-import { StyledText, TextAttributes, type RGBA, type TextChunk } from "@opentui/core"
+import { StyledText, TextAttributes, type RGBA, type TextChunk, type TextRenderable } from "@opentui/core"
 import type { TuiThemeCurrent } from "@opencode-ai/plugin/tui"
+import { createRenderEffect } from "solid-js"
 import { useApp } from "../app.tsx"
 import { fitSegments, type Segment } from "./segments.ts"
 import type { Tone } from "./signs.ts"
@@ -8,32 +9,42 @@ export function colour(theme: TuiThemeCurrent, tone: Tone): RGBA {
   return tone === "muted" ? theme.textMuted : theme[tone]
 }
 
+/** A piece of a line in a colour; its text has to be displayable and to fit. */
+export function chunk(text: string, fg: RGBA, bold = false): TextChunk {
+  return { __isChunk: true, text, fg, attributes: bold ? TextAttributes.BOLD : 0 }
+}
+
 /** One line of foreign text, cut to `width` cells, in the tones of the host's theme. */
 export function Line(props: {
   readonly segments: readonly Segment[]
   readonly width: number
-  readonly bg?: RGBA
   readonly onMouseUp?: () => void
 }) {
   const app = useApp()
-  const content = () => {
+  const chunks = () => {
     const theme = app.theme()
-    const chunks = fitSegments(props.segments, props.width).map(({ text, tone, bold }): TextChunk => ({
-      __isChunk: true,
-      text,
-      fg: colour(theme, tone ?? "text"),
-      attributes: bold ? TextAttributes.BOLD : 0,
-    }))
-    return new StyledText(chunks)
+    return fitSegments(props.segments, props.width).map(({ text, tone, bold }) =>
+      chunk(text, colour(theme, tone ?? "text"), bold),
+    )
   }
+  return <Chunks chunks={chunks()} width={props.width} onMouseUp={() => props.onMouseUp?.()} />
+}
+
+/** One line of pieces that are displayable and fit already. */
+export function Chunks(props: {
+  readonly chunks: TextChunk[]
+  readonly width: number
+  readonly onMouseUp?: () => void
+}) {
   return (
     <text
-      content={content()}
+      // The JSX property takes strings only (measured on 0.4.5); the renderable itself takes styled text.
+      ref={(it: TextRenderable) => createRenderEffect(() => (it.content = new StyledText(props.chunks)))}
       width={props.width}
       height={1}
+      flexShrink={0}
       wrapMode="none"
       selectable={false}
-      {...(props.bg ? { bg: props.bg } : {})}
       onMouseUp={() => props.onMouseUp?.()}
     />
   )
