@@ -1,5 +1,5 @@
 // A plugin of the demo's own: opens the board as soon as Kagan's command is there.
-const COMMAND = "kagan.board"
+const COMMAND = "kagan.board.open"
 
 export default {
   id: "kagan-demo-open-board",
