@@ -22,7 +22,7 @@ export interface Board {
 }
 
 /** Says hello for `directory` until it is answered; `probe` has to run in that host. */
-export async function openBoard(probe: Probe, directory: string, version: string): Promise<Board> {
+export async function openBoard(probe: Probe, directory: string, version = "test"): Promise<Board> {
   const half = await probe.server(directory)
   const send = (name: string, type: string, body: unknown, tries: number) =>
     half.run(
@@ -32,7 +32,9 @@ export async function openBoard(probe: Probe, directory: string, version: string
         try {
           return await new Promise((resolve, reject) => {
             let left = tries as number
+            let answered = false
             const post = () => {
+              if (answered) return
               if (left-- <= 0) return reject(new Error(`no answer to ${type}`))
               channel.postMessage({ kagan: "request", id, type, body, directory })
               setTimeout(post, 2_000)
@@ -40,7 +42,7 @@ export async function openBoard(probe: Probe, directory: string, version: string
             channel.addEventListener("message", (event: any) => {
               const wire = event.data
               if (wire?.kagan === "reply" && wire.id === id) {
-                left = Number.POSITIVE_INFINITY
+                answered = true
                 resolve(wire.ok ? { ok: true, value: wire.value } : { ok: false, error: wire.error })
               }
             })
