@@ -1,9 +1,10 @@
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Events, HostEvent } from "../../kit/events.ts"
 import { startServer, type HostServer } from "../../kit/host.ts"
 import { startModel, text, type Model } from "../../kit/model.ts"
 import { makeProbe, type InServer, type Probe } from "../../kit/probe/probe.ts"
-import { makeSandbox, type Sandbox, type SandboxOptions } from "../../kit/sandbox.ts"
+import { makeSandbox, seedDependencies, type Sandbox, type SandboxOptions } from "../../kit/sandbox.ts"
 
 /** One real server with a scripted model and a probe in it; the facts of one file share it. */
 export interface Bench {
@@ -31,6 +32,8 @@ export async function openBench(
     readonly setup?: (p: InServer) => void
     /** Options of the first probe's entry. */
     readonly options?: unknown
+    /** Untracked files of the repository, there before the server starts. */
+    readonly files?: Readonly<Record<string, string>>
     /** More probes, loaded after the first. */
     readonly more?: Readonly<Record<string, (p: InServer) => void>>
   } = {},
@@ -42,6 +45,8 @@ export async function openBench(
     Object.entries(options.more ?? {}).map(([name, server]) => makeProbe(box.root, name, { server })),
   )
   await box.writeConfig({ plugin: [probe.spec, ...more.map((one) => one.spec)], options: options.options })
+  for (const [path, content] of Object.entries(options.files ?? {})) await box.repo.write(path, content)
+  if (existsSync(join(box.repo.dir, ".opencode"))) await seedDependencies(join(box.repo.dir, ".opencode"))
   const server = await startServer(box)
   const events = await server.events()
   // The stream says that it is connected a moment before it hears anything.
