@@ -57,7 +57,10 @@ export function branchName(prefix: string, n: number, title: string, taken: Iter
     used.add(folded)
     for (let at = folded.indexOf("/"); at !== -1; at = folded.indexOf("/", at + 1)) parents.add(folded.slice(0, at))
   }
-  const base = firstFree(cleanPrefix(prefix), (candidate) => !ancestors(`${fold(candidate)}/`).some((a) => used.has(a)))
+  let base = ""
+  for (const part of cleanPrefix(prefix).split("/")) {
+    base = firstFree(base === "" ? part : `${base}/${part}`, (candidate) => !used.has(fold(candidate)))
+  }
   return firstFree(`${base}/${n}-${slug(title)}`, (candidate) => {
     const folded = fold(candidate)
     return !used.has(folded) && !parents.has(folded)
@@ -90,12 +93,6 @@ function cleanPrefix(prefix: string): string {
     )
     .filter((part) => part !== "")
   return cutBytes(parts.join("/"), 100).replace(/\/$/u, "") || FALLBACK_PREFIX
-}
-
-function ancestors(path: string): string[] {
-  const found: string[] = []
-  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) found.push(path.slice(0, at))
-  return found
 }
 
 function firstFree(name: string, free: (candidate: string) => boolean): string {

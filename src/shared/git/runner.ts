@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process"
 import { existsSync, statSync } from "node:fs"
+import { resolve } from "node:path"
 import { ok, type Result } from "../../core/result.ts"
 import { systemClock, type Clock } from "../clock.ts"
 import { fail, type GitFailure, type GitResult } from "./failure.ts"
@@ -117,7 +118,7 @@ export async function whileLocked<T>(clock: Clock, attempt: () => GitResult<T>):
   for (const delay of [50, 100, 250, 500, 1_000, 2_000, 3_000]) {
     const answer = await attempt()
     if (answer.ok || answer.error.kind !== "locked") return answer
-    await new Promise<void>((resolve) => clock.setTimer(delay, resolve))
+    await new Promise<void>((wake) => clock.setTimer(delay, wake))
   }
   return attempt()
 }
@@ -182,7 +183,7 @@ function start(
   const command = `git ${args.join(" ")}`
   if (options.signal?.aborted) return Promise.resolve(fail("stopped", `${command} was stopped`, {}))
 
-  return new Promise<Result<GitOutput, GitFailure>>((resolve) => {
+  return new Promise<Result<GitOutput, GitFailure>>((settled) => {
     let ended = false
     let wanted: ReturnType<typeof fail> | undefined
     let received = 0
@@ -219,7 +220,7 @@ function start(
         return fail("killed", `${command} was killed by ${signal}`, { signal: String(signal) }, stderr.text())
       }
       const words = stderr.text()
-      if (!(options.okCodes ?? [0]).includes(code)) return saidNo(code, words, command, clock)
+      if (!(options.okCodes ?? [0]).includes(code)) return saidNo(code, words, command, options.cwd, clock)
       const bytes = Buffer.concat(kept)
       return ok({
         code,
@@ -251,7 +252,7 @@ function start(
       options.signal?.removeEventListener("abort", onAbort)
       child.stdout.destroy()
       child.stderr.destroy()
-      resolve(answer)
+      settled(answer)
     }
   })
 }
@@ -277,10 +278,10 @@ function spawnFailure(error: NodeJS.ErrnoException, cwd: string, command: string
   return fail("failed", `${command} could not start: ${error.message}`, { code: -1, command }, error.message)
 }
 
-function saidNo(code: number, stderr: string, command: string, clock: Clock) {
-  const lock =
-    /Unable to create '(.+?\.lock)': File exists/.exec(stderr)?.[1] ??
-    lockOf(/could not lock config file (.+?): File exists/.exec(stderr)?.[1])
+function saidNo(code: number, stderr: string, command: string, cwd: string, clock: Clock) {
+  const config = /could not lock config file (.+?): File exists/.exec(stderr)?.[1]
+  const named = /Unable to create '(.+?\.lock)': File exists/.exec(stderr)?.[1] ?? (config && `${config}.lock`)
+  const lock = named && resolve(cwd, named)
   if (lock !== undefined) {
     const ageMs = ageOf(lock, clock)
     const age = ageMs === undefined ? "" : ` (${Math.max(0, Math.round(ageMs / 1000))} s old)`
@@ -298,10 +299,6 @@ function saidNo(code: number, stderr: string, command: string, clock: Clock) {
   const first = line ?? stderr.trim().split("\n")[0]
   const words = first ? first.replace(/^(fatal|error): /, "") : `git ended with code ${code}`
   return fail("failed", words, { code, command }, stderr)
-}
-
-function lockOf(config: string | undefined): string | undefined {
-  return config === undefined ? undefined : `${config}.lock`
 }
 
 function ageOf(path: string, clock: Clock): number | undefined {
