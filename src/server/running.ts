@@ -206,6 +206,13 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     if (known || mine) void supervisor.look(known ?? session.id)
   }
 
+  // An idle event is heard before the session counts as idle; a wake that was held until then is tried again here.
+  state.subscribe((change) => {
+    if (change.kind !== "idle" && change.kind !== "unblocked") return
+    const task = supervisor.taskOf(change.sessionID)
+    if (task) void supervisor.look(task)
+  })
+
   /** Another window wrote records: those tasks are looked at. */
   async function recordsChanged() {
     for (const record of await tasks.records()) {

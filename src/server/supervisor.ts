@@ -402,7 +402,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
         const wished = await tasks.update(sessionID, (meta) =>
           meta.status === to && columnOf(meta) === to
             ? undefined
-            : { ...meta, status: to, awaiting: undefined, denied: undefined },
+            : // What stands is seeded with the wish: a look that seeds afterwards would take the wish for the verdict.
+              { ...meta, status: to, lastGatedStatus: columnOf(meta), awaiting: undefined, denied: undefined },
         )
         if (!wished.ok) return failed(wished.error.text)
         const read = await tasks.read(sessionID)
