@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts"
 import { check, checkIntentOnly, refuse } from "./gate/check.ts"
 import { makeFlight } from "./gate/flight.ts"
 import { makeSlotLeases } from "./gate/leases.ts"
-import { complete, DispatchTimeout, type GateIntent } from "./gate/prompt.ts"
+import { complete, DispatchTimeout, marked, type GateIntent } from "./gate/prompt.ts"
 import {
   arm,
   holderOf,
@@ -286,7 +286,8 @@ export function makeGate(parts: GateParts): Gate {
     const contexts = reservation.kind === "wake" && !stopNow(reservation) ? outbox?.(sessionID, intent?.id) : undefined
     const undelivered = contexts && (await sendAll(reservation, contexts, args))
     if (undelivered) return undelivered
-    return stopNow(reservation) ?? { input: complete(input, verdict.identity, intent, clock.now()) }
+    const own = reservation.kind === "context" ? marked(input, args.source) : input
+    return stopNow(reservation) ?? { input: complete(own, verdict.identity, intent, clock.now()) }
   }
 
   async function dispatch(

@@ -12,40 +12,44 @@ export interface ManualClock extends Clock {
 
 /** A clock that stands still until it is told to move. */
 export function manualClock(start = Date.UTC(2030, 0, 1)): ManualClock {
-  type Timer = { at: number; order: number; run: () => void }
-  const timers = new Set<Timer>()
+  type Timer = { readonly at: number; readonly run: () => void }
+  /** In the order in which they fall due; those of one time in the order in which they were set. */
+  const timers: Timer[] = []
   let elapsed = 0
-  let order = 0
 
-  function nextDue(until: number): Timer | undefined {
-    let first: Timer | undefined
-    for (const timer of timers) {
-      if (timer.at > until) continue
-      if (!first || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
+  function place(at: number): number {
+    let [low, high] = [0, timers.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (timers[middle]!.at <= at) low = middle + 1
+      else high = middle
     }
-    return first
+    return low
   }
 
   return {
     now: () => start + elapsed,
     monotonic: () => elapsed,
     setTimer(ms, run) {
-      const timer: Timer = { at: elapsed + Math.max(0, ms), order: order++, run }
-      timers.add(timer)
-      return () => void timers.delete(timer)
+      const timer: Timer = { at: elapsed + Math.max(0, ms), run }
+      timers.splice(place(timer.at), 0, timer)
+      return () => {
+        const index = timers.indexOf(timer)
+        if (index >= 0) timers.splice(index, 1)
+      }
     },
     async advance(ms) {
       const until = elapsed + ms
       await settle()
-      for (let timer = nextDue(until); timer; timer = nextDue(until)) {
-        timers.delete(timer)
+      while (timers[0] && timers[0].at <= until) {
+        const timer = timers.shift()!
         elapsed = Math.max(elapsed, timer.at)
         timer.run()
         await settle()
       }
       elapsed = until
     },
-    pending: () => timers.size,
+    pending: () => timers.length,
   }
 }
 

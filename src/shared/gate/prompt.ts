@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto"
 import { messageID, partID } from "../../core/ids.ts"
 import type { WakeIntent } from "../../core/task.ts"
+import type { ContextMark } from "../../core/turn.ts"
 import type { MessageWithParts, PromptInput, Session } from "../host.ts"
 
 /** The ids of one intended turn, stored before it is sent. */
@@ -28,6 +29,14 @@ function pick(agent?: string, providerID?: string, modelID?: string, variant?: s
 /** Whether the input says for itself as whom it is sent. */
 export function isSelfContained(input: PromptInput): boolean {
   return input.agent !== undefined && input.model !== undefined
+}
+
+/** A message that nobody will answer is marked, or the next check would take it for a prompt that waits. */
+export function marked(input: PromptInput, source: string): PromptInput {
+  if (input.parts.every((part) => part.synthetic === true && part.metadata?.kagan !== undefined)) return input
+  const kagan: ContextMark = { inject: randomUUID(), seq: 0, source, kind: "note" }
+  const parts = input.parts.map((part) => ({ ...part, synthetic: true, metadata: { ...part.metadata, kagan } }))
+  return { ...input, parts }
 }
 
 /**
