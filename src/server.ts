@@ -3,7 +3,7 @@ import { processChannel } from "./server/channel.ts"
 import { applyConfig } from "./server/config.ts"
 import { tellWhenNoBoard } from "./server/entry.ts"
 import { enterInstance, keepOutOfShells, leaveInstance } from "./server/instances.ts"
-import { refusedSearch } from "./server/permissions.ts"
+import { refusedSearch, withoutSecrets } from "./server/permissions.ts"
 import { openRunning, repositoryKey, type OpenFailure, type Running } from "./server/running.ts"
 import { kaganTools, type HelperReports } from "./server/tools.ts"
 import { DEFAULT_OPTIONS } from "./core/options.ts"
@@ -119,7 +119,10 @@ const server: Plugin = async (input, options) => {
       if (refusal) throw new Error(refusal)
       await running?.inject.aroundTool(call.sessionID, call.callID)
     },
-    "tool.execute.after": async (call) => {
+    "tool.execute.after": async (call, output) => {
+      if (call.tool === "grep" && running?.supervisor.isHelper(call.sessionID)) {
+        output.output = withoutSecrets(output.output)
+      }
       await running?.inject.aroundTool(call.sessionID, call.callID)
     },
     "shell.env": async (_shell, output) => keepOutOfShells(output.env),

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process"
 import type { Clock } from "../shared/clock.ts"
+import { personEnv } from "./instances.ts"
 
 /*
  * Runs a command that the person configured, through their shell, in a process group of its own without a terminal and
@@ -37,7 +38,7 @@ export function runCommand(wanted: {
     const shell = process.env.SHELL || "/bin/sh"
     const child = spawn(shell, ["-c", command], {
       cwd,
-      env: { ...process.env, ...wanted.env, CI: process.env.CI ?? "1", GIT_TERMINAL_PROMPT: "0" },
+      env: { ...personEnv(), ...wanted.env, CI: process.env.CI ?? "1", GIT_TERMINAL_PROMPT: "0" },
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     })

@@ -70,6 +70,18 @@ export function keepOutOfShells(env: Record<string, string>): void {
   for (const name of RECIPE_VARIABLES) env[name] ??= step.before[name] ?? ""
 }
 
+/** The environment as the person started the host with it, for commands of ours. */
+export function personEnv(): NodeJS.ProcessEnv {
+  const { step } = registry()
+  if (!step) return process.env
+  const env = { ...process.env }
+  for (const name of RECIPE_VARIABLES) {
+    if (step.before[name] === undefined) delete env[name]
+    else env[name] = step.before[name]
+  }
+  return env
+}
+
 export type InstanceFailure = { readonly kind: "busy" | "failed"; readonly text: string }
 
 export type EnsureInput = {

@@ -63,7 +63,7 @@ const SECRET_FILES = [".env", ".env.local", "app.env", "app/.env", "app/.env.pro
 export function refusedSearch(tool: string, args: unknown): string | undefined {
   if (tool !== "grep" || typeof args !== "object" || args === null) return undefined
   const { path, include } = args as { path?: unknown; include?: unknown }
-  const file = typeof path === "string" && /(^|[/\\])[^/\\]*\.env(\.[^/\\]*)?$/i.test(path.trim())
+  const file = typeof path === "string" && isSecretFile(path.trim())
   return file || (typeof include === "string" && reachesSecrets(include))
     ? "Files with secrets (.env) are not searched: name another file or pattern."
     : undefined
@@ -84,4 +84,26 @@ function reachesSecrets(glob: string): boolean {
     .replace(/\\\{([^{}]*)\\\}/g, (_, inner: string) => `(?:${inner.replaceAll(",", "|")})`)
   const pattern = new RegExp(`^(?:${anything}/)?${source.replace(/^\//, "")}$`)
   return SECRET_FILES.some((name) => pattern.test(name))
+}
+
+/** The rules of helpers say the same: `*.env` and `*.env.*`. */
+function isSecretFile(path: string): boolean {
+  return /(^|[/\\])[^/\\]*\.env(\.[^/\\]*)?$/i.test(path)
+}
+
+/**
+ * What a search found, without the lines of files with secrets: those that are tracked are searched with the others.
+ * Reads the shape in which the host writes matches (1.17.18 to 1.18.33): a path and a colon, then indented lines.
+ */
+export function withoutSecrets(found: string): string {
+  const kept: string[] = []
+  let secret = false
+  let hidden = 0
+  for (const line of found.split("\n")) {
+    if (line.startsWith("(")) secret = false
+    else if (/^\S.*:$/.test(line)) secret = isSecretFile(line.slice(0, -1))
+    if (!secret) kept.push(line)
+    else if (line.startsWith("  ")) hidden++
+  }
+  return hidden === 0 ? found : [...kept, `(${hidden} matches in files with secrets are not shown.)`].join("\n")
 }

@@ -10,6 +10,7 @@ import {
   isServed,
   keepOutOfShells,
   leaveInstance,
+  personEnv,
   servedDirectories,
   type EnsureInput,
 } from "../../src/server/instances.ts"
@@ -189,8 +190,12 @@ test("a command that starts in the middle of a step sees the variables as the pe
     const env: Record<string, string> = { OPENCODE_CONFIG_DIR: "set by another plugin" }
     keepOutOfShells(env)
     seen.push(env)
+    const ours = personEnv()
+    expect(Object.fromEntries(RECIPE_VARIABLES.map((name) => [name, ours[name]]))).toEqual(before)
+    expect(ours["PATH"]).toBe(process.env["PATH"])
   }
   await ensure("/wt")
+  expect(personEnv()).toBe(process.env)
   expect(seen).toEqual([
     {
       OPENCODE_CONFIG_DIR: "set by another plugin",

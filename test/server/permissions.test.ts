@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest"
-import { deniedReads, helperRules, helperTool, refusedSearch, taskRules } from "../../src/server/permissions.ts"
+import {
+  deniedReads,
+  helperRules,
+  helperTool,
+  refusedSearch,
+  taskRules,
+  withoutSecrets,
+} from "../../src/server/permissions.ts"
 
 type Rules = ReturnType<typeof helperRules>
 
@@ -106,4 +113,27 @@ describe("searches of a helper", () => {
   ])("grep %j is not", (args) => expect(refusedSearch("grep", args)).toBeUndefined())
 
   test("other tools are not judged", () => expect(refusedSearch("read", { path: ".env" })).toBeUndefined())
+
+  test("lines of tracked files with secrets are taken out of what was found", () => {
+    const block = (path: string, ...lines: string[]) => [
+      `/wt/${path}:`,
+      ...lines.map((line, i) => `  Line ${i + 1}: ${line}`),
+      "",
+    ]
+    const found = (...blocks: string[][]) => ["Found 4 matches", ...blocks.flat(), "(Results truncated.)"].join("\n")
+    const shown = withoutSecrets(
+      found(
+        block("a.ts", "key = process.env.KEY"),
+        block(".env", "KEY=1", "/wt/a.ts:"),
+        block("app/.env.local", "KEY=2"),
+        block("b.ts", "x:"),
+      ),
+    )
+    expect(shown).toBe(
+      `${found(block("a.ts", "key = process.env.KEY"), block("b.ts", "x:"))}\n(3 matches in files with secrets are not shown.)`,
+    )
+    const clean = found(block("a.ts", "1"))
+    expect(withoutSecrets(clean)).toBe(clean)
+    expect(withoutSecrets("No files found")).toBe("No files found")
+  })
 })
