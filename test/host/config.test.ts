@@ -165,6 +165,18 @@ describe("with our configuration in force", () => {
     expect(asks()).toHaveLength(asked)
   })
 
+  test("C076 six identical wrong calls: the host lets them all through, each is refused and counted, nothing recorded", async () => {
+    const session = await must(client().session.create({ title: "Helper", permission: helperRules("validator") }))
+    const asked = asks().length
+    const wrong = { name: "kagan_findings", args: { Findings: [] } }
+    const results = await obey(session.id, "kagan-helper", [wrong, wrong, wrong, wrong, wrong, wrong])
+    expect(results).toHaveLength(6)
+    for (const result of results) expect(result).toMatch(/^Not recorded: .* Call the tool again like this: \{"summary"/)
+    const mine = parts.records().filter((record) => record.sessionID === session.id)
+    expect(mine.map((record) => record.type)).toEqual(Array.from({ length: 6 }, () => "unreadable"))
+    expect(asks()).toHaveLength(asked)
+  })
+
   test("a task's session cannot push politely, and asks before it changes how the host is set up", async () => {
     const rules = taskRules({ root: join(box.root, "elsewhere"), pushGuard: true })
     const session = await must(client().session.create({ title: "Task", permission: rules }))
