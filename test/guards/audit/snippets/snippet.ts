@@ -6,6 +6,8 @@ import type { Audited } from "../program.ts"
 export type Snippet = {
   readonly name: string
   readonly code: string
+  /** It draws. */
+  readonly tsx?: boolean
   /** Every finding it must give, as `rule: symbol`; none for an innocent one. */
   readonly finds: readonly string[]
 }
@@ -33,8 +35,8 @@ export function snippetFiles(snippets: readonly Snippet[]): Record<string, strin
   return { "snippets/given.ts": given, ...Object.fromEntries(files) }
 }
 
-export function fileOf({ name }: Snippet): string {
-  return `snippets/${name.replaceAll(/[^a-z0-9]+/gi, "-")}.ts`
+export function fileOf({ name, tsx }: Snippet): string {
+  return `snippets/${name.replaceAll(/[^a-z0-9]+/gi, "-")}.${tsx ? "tsx" : "ts"}`
 }
 
 /** The snippet compiles, so that it is what it claims to be, and gives exactly its findings. */
