@@ -19,6 +19,7 @@ import { linkProblem, makeLink, type LinkState, type OpenPort } from "./channel.
 import type { SessionReader } from "./client.ts"
 import { createNotices, type NoticeInput } from "./notices.tsx"
 import type { Time } from "./time.ts"
+import { Guarded } from "./ui/boundary.tsx"
 import { glyphsFor } from "./ui/signs.ts"
 
 /** The host as the screen uses it: everything but its client, whose reading half is given apart. */
@@ -35,6 +36,8 @@ export function createApp(input: {
   readonly host: HostScreen
   readonly reader: SessionReader
   readonly version: string
+  /** How the host's config names this plugin. */
+  readonly spec: string
   readonly time: Time
   readonly env: Readonly<Record<string, string | undefined>>
   readonly openPort?: OpenPort
@@ -46,7 +49,7 @@ export function createApp(input: {
     const [options, setOptions] = createSignal<Options>(DEFAULT_OPTIONS)
     const [problems, setProblems] = createSignal<readonly OptionProblem[]>([])
     const [details, setDetails] = createSignal(false)
-    const [redraw, setRedraw] = createSignal(0)
+    const [detailsTop, setDetailsTop] = createSignal(0)
     const directory = () => host.state.path.directory
     const route = () => host.route.current.name
     const isOurs = () => route() === BOARD_ROUTE || route() === REVIEW_ROUTE
@@ -152,8 +155,10 @@ export function createApp(input: {
       return answer
     }
 
-    const server = createMemo(() => `${directory() || "."}/opencode.json`)
-    const blocked = () => linkProblem(link(), { server: server() })
+    /** Whether the host's config names us at all: a server half that is listed and silent has another trouble. */
+    const listed = () => (host.state.config.plugin ?? []).some((entry) => specOf(entry).includes("kagan"))
+    const blocked = () =>
+      linkProblem(link(), { listed: listed(), spec: input.spec, file: `${directory() || "."}/opencode.json` })
 
     createEffect(() => channel.connect(directory()))
 
@@ -209,8 +214,8 @@ export function createApp(input: {
       isOurs,
       details,
       setDetails,
-      redraw,
-      redrawAll: () => setRedraw((n) => n + 1),
+      detailsTop,
+      setDetailsTop,
       opened() {
         setNow(time.now())
         channel.announce(true)
@@ -218,6 +223,10 @@ export function createApp(input: {
         void load()
       },
       left: () => channel.announce(false),
+      /** From the review to the board, where the card has moved. */
+      backToBoard() {
+        if (route() === REVIEW_ROUTE) host.route.navigate(BOARD_ROUTE)
+      },
       /** Back to where the person came from. */
       close() {
         const { name, params } = before()
@@ -234,6 +243,8 @@ export function createApp(input: {
     }
   })
 }
+
+const specOf = (entry: unknown) => String(Array.isArray(entry) ? entry[0] : entry)
 
 /** What cannot go on without the person, as against what merely waits for a judgement. */
 function isUrgent(card: Card | undefined): boolean {
@@ -254,7 +265,14 @@ export function openDialog(
   size: "medium" | "large" | "xlarge" = "medium",
   onClose?: () => void,
 ) {
-  app.host.ui.dialog.replace(() => <AppProvider app={app}>{render()}</AppProvider>, onClose)
+  app.host.ui.dialog.replace(
+    () => (
+      <AppProvider app={app}>
+        <Guarded name="dialog">{render()}</Guarded>
+      </AppProvider>
+    ),
+    onClose,
+  )
   app.host.ui.dialog.setSize(size)
 }
 

@@ -174,14 +174,19 @@ export function makeLink(input: {
 }
 
 /** Why the board can only look, in one sentence; undefined when it can act. */
-export function linkProblem(state: LinkState, files?: { readonly server: string }): string | undefined {
+export function linkProblem(
+  state: LinkState,
+  config?: { readonly spec: string; readonly file: string; readonly listed: boolean },
+): string | undefined {
   switch (state.kind) {
     case "up":
       return state.readOnly
     case "connecting":
       return "waiting for Kagan's server half"
     case "missing":
-      return `Kagan shows, but cannot act: add "opencode-kagan" to "plugin" in ${files?.server ?? "opencode.json"}`
+      return config?.listed
+        ? "Kagan shows, but cannot act: its server half does not answer; restart OpenCode, or see its log"
+        : `Kagan shows, but cannot act: add "${config?.spec ?? "opencode-kagan"}" to "plugin" in ${config?.file ?? "opencode.json"}`
     case "other_version":
       return `Kagan shows, but cannot act: its server half is version ${state.version}: restart OpenCode`
   }

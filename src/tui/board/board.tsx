@@ -51,11 +51,11 @@ export function BoardScreen(props: { readonly commands: Commands }) {
             <Head width={size().width} layout={layout() as BoardLayout} />
             <Body commands={props.commands} layout={layout() as BoardLayout} onOpen={open} width={size().width} />
           </Guarded>
-          <Guarded name="footer">
+          <Guarded name="footer" line>
             <Footer commands={props.commands} width={size().width} />
           </Guarded>
           <Guarded name="notices">
-            <NoticeOverlay width={size().width} bottom={1} />
+            <NoticeOverlay width={size().width} bottom={2} />
           </Guarded>
         </Match>
       </Switch>
@@ -171,7 +171,7 @@ function Head(props: { readonly width: number; readonly layout: BoardLayout }) {
       ? []
       : [
           { text: `${needing()} ${needing() === 1 ? "needs" : "need"} you`, tone: "warning" },
-          { text: ` ${app.glyphs.dot} . to jump `, tone: "muted" },
+          { text: props.width >= 100 ? ` ${app.glyphs.dot} . to jump ` : " ", tone: "muted" },
         ]
   const left = (): Segment[] => {
     if (props.layout.columns === 4) {

@@ -181,6 +181,22 @@ export function createCommands(app: App) {
     })
   }
 
+  function copying(what: (card: Card) => string): Behaviour {
+    return {
+      when: (card) => (card ? undefined : "no card is selected"),
+      run(card) {
+        if (!card) return
+        const text = what(card)
+        const copied = app.host.renderer.copyToClipboardOSC52(text)
+        app.tell(
+          copied
+            ? { level: "info", text: `copied ${text}`, key: "copy" }
+            : { level: "warning", text: `this terminal does not take the clipboard: ${text}`, key: "copy" },
+        )
+      },
+    }
+  }
+
   const draft = () => {
     const id = selection.card()
     return id === undefined ? undefined : board.draft(id)
@@ -214,8 +230,10 @@ export function createCommands(app: App) {
     "kagan.up": { run: () => selection.vertical(-1) },
     "kagan.first": { run: () => selection.first() },
     "kagan.last": { run: () => selection.last() },
-    "kagan.page.down": { run: () => selection.vertical(5) },
-    "kagan.page.up": { run: () => selection.vertical(-5) },
+    "kagan.page.down": {
+      run: () => (app.details() ? app.setDetailsTop(app.detailsTop() + 10) : selection.vertical(5)),
+    },
+    "kagan.page.up": { run: () => (app.details() ? app.setDetailsTop(app.detailsTop() - 10) : selection.vertical(-5)) },
     "kagan.column.1": { run: () => selection.goTo(STATUSES[0]) },
     "kagan.column.2": { run: () => selection.goTo(STATUSES[1]) },
     "kagan.column.3": { run: () => selection.goTo(STATUSES[2]) },
@@ -300,19 +318,8 @@ export function createCommands(app: App) {
       (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),
     ),
     "kagan.reject": onCard((card) => openReject(app, card, ask(card)!), asks),
-    "kagan.copy": {
-      when: (card) => (card ? undefined : "no card is selected"),
-      run(card) {
-        if (!card) return
-        const { branch } = card.entry.meta
-        const copied = app.host.renderer.copyToClipboardOSC52(branch)
-        app.tell(
-          copied
-            ? { level: "info", text: `copied ${branch}`, key: "copy" }
-            : { level: "warning", text: `this terminal does not take the clipboard: ${branch}`, key: "copy" },
-        )
-      },
-    },
+    "kagan.copy": copying((card) => card.entry.meta.branch),
+    "kagan.copy.path": copying((card) => card.entry.meta.worktree),
     "kagan.review": {
       when: (card) => {
         if (!card) return "no card is selected"

@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For, Show } from "solid-js"
+import { createEffect, createMemo, For, on, Show } from "solid-js"
 import { wrap } from "../../core/text.ts"
 import { columnOf, STATUS_TITLE } from "../../core/task.ts"
 import { useApp, type App } from "../app.tsx"
@@ -11,14 +11,18 @@ import type { Card } from "./store.tsx"
 /** Everything about the selected card, in one scrolled column. */
 export function Details(props: { readonly commands: Commands; readonly width: number; readonly height: number }) {
   const app = useApp()
-  const [scroll, setScroll] = createSignal(0)
   const inner = () => props.width - 4
   const rows = () => props.height - 2
-  const lines = createMemo(() => {
+  // With an initial value a failure here is the only one: nothing reads an undefined after it.
+  const lines = createMemo<Segment[][]>(() => {
     const card = props.commands.selected()
-    return card ? detailLines(app, card, inner()) : [[{ text: "No card is selected.", tone: "muted" } as Segment]]
-  })
-  const first = () => Math.max(0, Math.min(scroll(), lines().length - rows()))
+    return card ? detailLines(app, card, inner()) : [[{ text: "No card is selected.", tone: "muted" }]]
+  }, [])
+  const most = () => Math.max(0, lines().length - rows())
+  const first = () => Math.max(0, Math.min(app.detailsTop(), most()))
+  createEffect(on(props.commands.selected, () => app.setDetailsTop(0), { defer: true }))
+  // What was scrolled beyond the end would have to be scrolled back first.
+  createEffect(() => app.detailsTop() !== first() && app.setDetailsTop(first()))
   const below = () => lines().length - first() - rows()
   const title = () => {
     const card = props.commands.selected()
@@ -40,7 +44,7 @@ export function Details(props: { readonly commands: Commands; readonly width: nu
         ? { bottomTitle: ` ${app.glyphs.down} ${below()} `, bottomTitleAlignment: "right" as const }
         : {})}
       onMouseScroll={(event) => {
-        setScroll(Math.max(0, first() + (event.scroll?.direction === "up" ? -1 : 1)))
+        app.setDetailsTop(first() + (event.scroll?.direction === "up" ? -1 : 1))
       }}
     >
       <For each={lines().slice(first(), first() + rows())}>{(line) => <Line segments={line} width={inner()} />}</For>
@@ -141,7 +145,8 @@ function detailLines(app: App, card: Card, width: number): Segment[][] {
   }
   head("Place")
   para(meta.worktree, "muted")
-  if (meta.merge?.commit) para(`merged as ${meta.merge.commit} into ${meta.merge.target ?? meta.baseBranch}`, "muted")
+  if (meta.merge?.commit)
+    para(`merged as ${meta.merge.commit.slice(0, 10)} into ${meta.merge.target ?? meta.baseBranch}`, "muted")
   if (meta.merge?.state === "left") para(`left unmerged: ${meta.merge.reason ?? ""}`, "muted")
   return out
 }

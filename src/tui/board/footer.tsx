@@ -1,7 +1,7 @@
 import { createMemo } from "solid-js"
 import { useApp } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
-import { justify, joined, type Segment } from "../ui/segments.ts"
+import { cellsOf, justify, joined, wholeParts, type Segment } from "../ui/segments.ts"
 import { RUN_SIGN } from "../ui/signs.ts"
 import type { Commands } from "./commands.tsx"
 import { COMMANDS, spellKey, type CommandID } from "./keys.ts"
@@ -20,7 +20,7 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
             { text: ` ${"│"} `, tone: "muted" },
           ]
         : [{ text: " " }]
-    return [...head, ...joined(hints(), "  ")]
+    return [...head, ...wholeParts(hints(), "  ", props.width - cellsOf(head) - cellsOf(right()) - 2)]
   }
   const right = (): Segment[] => {
     const needing = app.board.needing().length

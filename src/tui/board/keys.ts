@@ -24,13 +24,23 @@ const rows = [
   { id: "kagan.up", keys: ["k", "up"], title: "Previous card", group: "Move around" },
   { id: "kagan.right", keys: ["l", "right"], title: "Column to the right", group: "Move around" },
   { id: "kagan.first", keys: ["g", "home"], title: "First card", group: "Move around" },
-  { id: "kagan.last", keys: ["G", "end"], title: "Last card", group: "Move around" },
-  { id: "kagan.page.down", keys: ["pagedown"], title: "A page down", group: "Move around" },
-  { id: "kagan.page.up", keys: ["pageup"], title: "A page up", group: "Move around" },
-  { id: "kagan.column.1", keys: ["1"], title: "Backlog", group: "Move around" },
-  { id: "kagan.column.2", keys: ["2"], title: "In Progress", group: "Move around" },
-  { id: "kagan.column.3", keys: ["3"], title: "Review", group: "Move around" },
-  { id: "kagan.column.4", keys: ["4"], title: "Done", group: "Move around" },
+  { id: "kagan.last", keys: ["shift+g", "end"], title: "Last card", group: "Move around" },
+  {
+    id: "kagan.page.down",
+    keys: ["pagedown"],
+    title: "A page down, in the details when they are open",
+    group: "Move around",
+  },
+  {
+    id: "kagan.page.up",
+    keys: ["pageup"],
+    title: "A page up, in the details when they are open",
+    group: "Move around",
+  },
+  { id: "kagan.column.1", keys: ["1"], title: "Go to Backlog", group: "Move around" },
+  { id: "kagan.column.2", keys: ["2"], title: "Go to In Progress", group: "Move around" },
+  { id: "kagan.column.3", keys: ["3"], title: "Go to Review", group: "Move around" },
+  { id: "kagan.column.4", keys: ["4"], title: "Go to Done", group: "Move around" },
   { id: "kagan.next", keys: ["."], title: "Next card that needs you", group: "Move around" },
 
   { id: "kagan.new", keys: ["n"], title: "New task", group: "Task", hint: "new" },
@@ -53,15 +63,22 @@ const rows = [
   { id: "kagan.forward", keys: ["m"], title: "Move forward", group: "Task", hint: "move on", menu: true },
   { id: "kagan.back", keys: ["b"], title: "Move back", group: "Task", hint: "back", menu: true },
   { id: "kagan.edit", keys: ["e"], title: "Edit title and description", group: "Task", hint: "edit", menu: true },
-  { id: "kagan.lower", keys: ["J"], title: "Lower in its column", group: "Task", menu: true },
-  { id: "kagan.higher", keys: ["K"], title: "Higher in its column", group: "Task", menu: true },
-  { id: "kagan.archive", keys: ["A"], title: "Archive, or bring back", group: "Task", hint: "archive", menu: true },
+  { id: "kagan.lower", keys: ["shift+j"], title: "Lower in its column", group: "Task", menu: true },
+  { id: "kagan.higher", keys: ["shift+k"], title: "Higher in its column", group: "Task", menu: true },
+  {
+    id: "kagan.archive",
+    keys: ["shift+a"],
+    title: "Archive, or bring back",
+    group: "Task",
+    hint: "archive",
+    menu: true,
+  },
   { id: "kagan.trash", keys: ["d"], title: "Move to the trash, or bring back", group: "Task", menu: true },
   { id: "kagan.undo", keys: ["u"], title: "Undo", group: "Task" },
 
   { id: "kagan.open", keys: ["o"], title: "Open its session", group: "Agent", hint: "open", menu: true },
   { id: "kagan.tell", keys: ["t"], title: "Tell the agent something", group: "Agent", hint: "tell", menu: true },
-  { id: "kagan.stop", keys: ["X"], title: "Stop the agent", group: "Agent", hint: "stop", menu: true },
+  { id: "kagan.stop", keys: ["shift+x"], title: "Stop the agent", group: "Agent", hint: "stop", menu: true },
   { id: "kagan.retry", keys: ["r"], title: "Retry, resume or review again", group: "Agent", hint: "retry", menu: true },
   {
     id: "kagan.allow",
@@ -73,7 +90,8 @@ const rows = [
   },
   { id: "kagan.always", keys: ["ctrl+y"], title: "Allow always", group: "Agent", menu: true },
   { id: "kagan.reject", keys: ["x"], title: "Reject what it asks", group: "Agent", hint: "reject", menu: true },
-  { id: "kagan.copy", keys: ["Y"], title: "Copy the branch, or the worktree's path", group: "Agent", menu: true },
+  { id: "kagan.copy", keys: ["shift+y"], title: "Copy the branch's name", group: "Agent", menu: true },
+  { id: "kagan.copy.path", keys: [], title: "Copy the worktree's path", group: "Agent", menu: true },
 
   { id: "kagan.review", keys: ["v"], title: "Review: diff and findings", group: "Review", hint: "review", menu: true },
   { id: "kagan.approve", keys: ["a"], title: "Approve and merge", group: "Review", hint: "approve", menu: true },
@@ -90,7 +108,7 @@ const rows = [
   { id: "kagan.menu", keys: ["return"], title: "Actions of the card", group: "Board", hint: "more" },
   { id: "kagan.details", keys: ["space"], title: "Details of the card", group: "Board" },
   { id: "kagan.filter", keys: ["/"], title: "Filter", group: "Board", hint: "filter" },
-  { id: "kagan.notices", keys: ["N"], title: "Past notices", group: "Board" },
+  { id: "kagan.notices", keys: ["shift+n"], title: "Past notices", group: "Board" },
   { id: "kagan.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
   {
     id: "kagan.dismiss",
@@ -108,11 +126,16 @@ const reviewRows = [
   { id: "kagan.review.scroll.up", keys: ["pageup"], title: "Scroll the diff up", group: "Move around" },
   { id: "kagan.review.line.down", keys: ["l", "ctrl+e"], title: "Scroll the diff a line down", group: "Move around" },
   { id: "kagan.review.line.up", keys: ["h", "ctrl+u"], title: "Scroll the diff a line up", group: "Move around" },
-  { id: "kagan.review.hunk.next", keys: ["J"], title: "Next hunk", group: "Move around" },
-  { id: "kagan.review.hunk.previous", keys: ["K"], title: "Previous hunk", group: "Move around" },
+  { id: "kagan.review.hunk.next", keys: ["shift+j"], title: "Next hunk", group: "Move around" },
+  { id: "kagan.review.hunk.previous", keys: ["shift+k"], title: "Previous hunk", group: "Move around" },
   { id: "kagan.review.finding.next", keys: ["n"], title: "Next finding without a ruling", group: "Move around" },
-  { id: "kagan.review.finding.previous", keys: ["N"], title: "Previous finding", group: "Move around" },
-  { id: "kagan.review.panes", keys: ["tab"], title: "List or diff, where only one fits", group: "Move around" },
+  { id: "kagan.review.finding.previous", keys: ["shift+n"], title: "Previous finding", group: "Move around" },
+  {
+    id: "kagan.review.panes",
+    keys: ["tab", "return"],
+    title: "List or diff, where only one fits",
+    group: "Move around",
+  },
   { id: "kagan.review.fix", keys: ["f"], title: "Rule: to be fixed", group: "Review", hint: "fix" },
   { id: "kagan.review.intended", keys: ["i"], title: "Rule: intended", group: "Review", hint: "intended" },
   { id: "kagan.review.ignore", keys: ["g"], title: "Rule: ignored", group: "Review", hint: "ignore" },
@@ -154,5 +177,6 @@ const SPELLED: Readonly<Record<string, string>> = {
 
 /** A key as a person reads it. */
 export function spellKey(key: string): string {
-  return SPELLED[key] ?? key
+  const shifted = /^shift\+([a-z])$/.exec(key)
+  return shifted ? shifted[1]!.toUpperCase() : (SPELLED[key] ?? key)
 }

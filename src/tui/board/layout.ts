@@ -31,7 +31,7 @@ export function layoutOf({ width, height }: Size, details: boolean): Layout {
   const side = !details ? undefined : width >= 120 ? "right" : height >= 20 ? "below" : "instead"
   const pane: Pane | undefined =
     side === "right"
-      ? { side, width: Math.max(40, Math.floor(width / 3)), height: body }
+      ? { side, width: Math.max(40, Math.floor(width * 0.3)), height: body }
       : side === "below"
         ? { side, width, height: Math.floor(body / 2) }
         : side === "instead"

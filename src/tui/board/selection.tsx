@@ -9,12 +9,14 @@ export type Selection = ReturnType<typeof createSelection>
  * its place.
  */
 export function createSelection(columns: Accessor<Columns>) {
-  const [wanted, want] = createSignal<{ card?: string; column: Status; index: number }>({ column: "backlog", index: 0 })
+  const [wanted, want] = createSignal<{ card?: string; column?: Status; index: number }>({ index: 0 })
 
   const place = createMemo(() => {
-    const { card, column, index } = wanted()
+    const { card, index } = wanted()
     const found = card === undefined ? undefined : find(columns(), card)
     if (found) return found
+    // Until the person moved it, the cursor stands on the first card there is.
+    const column = wanted().column ?? STATUSES.find((status) => columns()[status].length > 0) ?? "backlog"
     const ids = columns()[column]
     const at = Math.max(0, Math.min(index, ids.length - 1))
     return { column, index: at, card: ids[at] }

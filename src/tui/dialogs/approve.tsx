@@ -23,12 +23,13 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
   function approve() {
     app.host.ui.dialog.clear()
     const text = message?.value.trim() ?? ""
-    void app.act(card, "merging", "task.approve", {
+    const request = {
       sessionID: card.id,
       snapshot: snapshot.commit,
       strategy: strategy(),
       ...(text === "" || text === title ? {} : { message: text }),
-    })
+    }
+    void app.act(card, "merging", "task.approve", request).then((answer) => answer.ok && app.backToBoard())
   }
 
   useDialogKeys(() => [

@@ -14,7 +14,7 @@ function Help(props: { readonly app: App; readonly rows: readonly Row[]; readonl
   const space = useDialogSpace("large")
   const choices = props.rows.map((row) => ({
     title: row.title,
-    note: row.group,
+    group: row.group,
     key: bindingsOf(props.app, row.id).map(spellKey).join(" ") || "menu",
     choose() {
       props.app.host.ui.dialog.clear()

@@ -1,9 +1,11 @@
-import { createSignal, Show } from "solid-js"
+import { createMemo, createSignal } from "solid-js"
 import type { DecisionAnswer } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
-import { DialogFrame, Paragraph, TextDialog, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
-import { Line } from "../ui/line.tsx"
+import { wrap } from "../../core/text.ts"
+import { DialogFrame, Scrolled, TextDialog, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import type { Segment } from "../ui/segments.ts"
+import type { Tone } from "../ui/signs.ts"
 
 /** Walks through the decisions of a task's intake, the open ones first; each answer is sent when it is given. */
 export function openIntake(app: App, card: Card, from?: number) {
@@ -95,10 +97,9 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
     { key: "right,l,j,down", cmd: () => void setAt(Math.min(decisions().length - 1, at() + 1)) },
   ])
 
-  const given = () => answerOf(card, at())
-  const lines = () => Math.max(1, Math.floor((space.rows() - 4) / 3))
   const title = () =>
     `#${card.entry.meta.taskNumber} ${card.entry.title}${decisions().length > 0 ? ` ${app.glyphs.dot} ${at() + 1} of ${decisions().length}` : ""}`
+  const body = createMemo(() => intakeLines(card, at(), space.width()))
   return (
     <DialogFrame
       title={title()}
@@ -109,48 +110,31 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
           : "Nothing to decide · r ask again with a remark · Esc closes"
       }
     >
-      <Paragraph
-        text={`Understood: ${assessment().understanding}`}
-        width={space.width()}
-        most={lines() + 1}
-        tone="muted"
-      />
-      <Show when={decision()}>
-        {(asked) => (
-          <>
-            <box height={1} flexShrink={1} />
-            <Paragraph text={asked().question} width={space.width()} most={lines()} />
-            <Paragraph text={`Assumed: ${asked().assumption}`} width={space.width()} most={lines()} tone="info" />
-            <Show when={given()}>
-              {(answer) => (
-                <Line
-                  width={space.width()}
-                  segments={[
-                    { text: "✓ ", tone: "success" },
-                    {
-                      text: answer().kind === "approved" ? "approved" : `yours: ${answer().text ?? ""}`,
-                      tone: "success",
-                    },
-                  ]}
-                />
-              )}
-            </Show>
-            <Show when={!asked().required}>
-              <Line
-                width={space.width()}
-                segments={[{ text: "It may stay open: the assumption then holds.", tone: "muted" }]}
-              />
-            </Show>
-          </>
-        )}
-      </Show>
-      <Line
-        width={space.width()}
-        segments={[
-          { text: `Mode: ${assessment().mode}`, tone: "muted" },
-          { text: `, ${assessment().modeReason}`, tone: "muted" },
-        ]}
-      />
+      <Scrolled lines={body().lines} from={body().question} width={space.width()} rows={space.rows()} />
     </DialogFrame>
   )
+}
+
+/** What was understood, one decision, and the advice; `question` is the line where the decision begins. */
+function intakeLines(card: Card, at: number, width: number): { lines: Segment[][]; question: number } {
+  const assessment = card.intake()?.assessment
+  const lines: Segment[][] = []
+  if (!assessment) return { lines, question: 0 }
+  const say = (text: string, tone: Tone = "text") => {
+    for (const line of wrap(text, width)) lines.push([{ text: line, tone }])
+  }
+  say(`Understood: ${assessment.understanding}`, "muted")
+  const decision = assessment.decisions[at]
+  lines.push([{ text: "" }])
+  const question = lines.length
+  if (decision) {
+    const answer = answerOf(card, at)
+    say(decision.question)
+    say(`Assumed: ${decision.assumption}`, "info")
+    if (answer) say(answer.kind === "approved" ? "✓ approved" : `✓ yours: ${answer.text ?? ""}`, "success")
+    else if (!decision.required) say("It may stay open: the assumption then holds.", "muted")
+    lines.push([{ text: "" }])
+  }
+  say(`Mode: ${assessment.mode}, ${assessment.modeReason}`, "muted")
+  return { lines, question: decision ? question : 0 }
 }

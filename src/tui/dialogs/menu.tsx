@@ -21,13 +21,13 @@ export function openMenu(app: App, commands: Commands, card: Card | undefined) {
   })
   choices.sort((a, b) => Number(a.not !== undefined) - Number(b.not !== undefined))
   const title = card ? `#${card.entry.meta.taskNumber} ${card.entry.title}` : "No card is selected"
-  openDialog(app, () => <Menu title={title} choices={choices} />)
+  openDialog(app, () => <Menu title={title} choices={choices} />, "large")
 }
 
 function Menu(props: { readonly title: string; readonly choices: readonly Choice[] }) {
-  const space = useDialogSpace()
+  const space = useDialogSpace("large")
   return (
-    <DialogFrame title={props.title}>
+    <DialogFrame title={props.title} size="large">
       <Choices
         choices={props.choices}
         width={space.width()}

@@ -16,7 +16,9 @@ export function openSendBack(app: App, card: Card) {
         const verdict = judgeSendBack(meta, note)
         if (!verdict.ok) return refusalText(verdict.error)
         app.host.ui.dialog.clear()
-        void app.act(card, "sending back", "task.sendBack", { sessionID: card.id, ...(note === "" ? {} : { note }) })
+        void app
+          .act(card, "sending back", "task.sendBack", { sessionID: card.id, ...(note === "" ? {} : { note }) })
+          .then((answer) => answer.ok && app.backToBoard())
         return undefined
       }}
     />

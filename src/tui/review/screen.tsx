@@ -8,7 +8,7 @@ import { REVIEW_COMMANDS, spellKey, type ReviewCommandID } from "../board/keys.t
 import { NoticeOverlay } from "../notice-overlay.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
-import { joined, justify, type Segment } from "../ui/segments.ts"
+import { cellsOf, justify, wholeParts, type Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
 import { DiffPane } from "./diff-pane.tsx"
 import { createReview, type Item, type Review } from "./model.tsx"
@@ -80,7 +80,7 @@ export function ReviewScreen(props: { readonly commands: Commands; readonly sess
             <Line segments={footOf(app, review, split(), size().width)} width={size().width} />
           </Guarded>
           <Guarded name="notices">
-            <NoticeOverlay width={size().width} bottom={1} />
+            <NoticeOverlay width={size().width} bottom={2} />
           </Guarded>
         </Match>
       </Switch>
@@ -141,7 +141,11 @@ function footOf(app: App, review: Review, split: boolean, width: number): Segmen
     text: split ? "j k item  J K hunk  n next open" : "Tab list/diff  n next open",
     tone: "muted",
   }
-  return justify([{ text: " " }, ...joined(hints, "  ")], [moves, { text: " " }], width)
+  return justify(
+    [{ text: " " }, ...wholeParts(hints, "  ", width < 60 ? width - 1 : width - cellsOf([moves]) - 3)],
+    width < 60 ? [] : [moves, { text: " " }],
+    width,
+  )
 }
 
 function List(props: { readonly review: Review; readonly width: number; readonly rows: number }) {

@@ -1,7 +1,7 @@
 import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "@opentui/core"
 import type { Binding } from "@opentui/keymap"
 import { useTerminalDimensions } from "@opentui/solid"
-import { createEffect, createMemo, createSignal, For, onCleanup, onMount, Show, type JSX } from "solid-js"
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js"
 import { fit, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "./line.tsx"
@@ -73,9 +73,55 @@ export type Choice = {
   readonly title: string
   readonly note?: string
   readonly key?: string
+  /** Choices of one group stand under its name; they have to be next to each other. */
+  readonly group?: string
   /** Why it cannot be chosen now; it is shown, greyed, with the reason. */
   readonly not?: string
   readonly choose: () => void
+}
+
+type Entry = { readonly heading?: string; readonly choice?: Choice; readonly place?: number }
+
+const besides = ({ not, note }: Choice) => (not !== undefined ? `  ${not}` : note !== undefined ? `  ${note}` : "")
+
+/** Lines that may be more than there is room for: PgUp and PgDn scroll, and what is hidden is counted. */
+export function Scrolled(props: {
+  readonly lines: readonly (readonly Segment[])[]
+  readonly width: number
+  readonly rows: number
+  /** The line that has to be seen at first. */
+  readonly from?: number
+}) {
+  const app = useApp()
+  const most = () => Math.max(0, props.lines.length - props.rows)
+  const [top, setTop] = createSignal(0)
+  createEffect(on([() => props.lines, most], () => setTop(Math.min(props.from ?? 0, most()))))
+  const move = (by: number) => setTop((at) => Math.max(0, Math.min(at + by, most())))
+  useDialogKeys(() => [
+    { key: "pagedown", cmd: () => void move(Math.max(1, props.rows - 1)) },
+    { key: "pageup", cmd: () => void move(-Math.max(1, props.rows - 1)) },
+  ])
+  const hidden = () => {
+    const above = top()
+    const below = most() - top()
+    return `${above > 0 ? `${app.glyphs.up} ${above} ` : ""}${below > 0 ? `${app.glyphs.down} ${below}` : ""}`.trim()
+  }
+  return (
+    <box
+      flexDirection="column"
+      flexShrink={0}
+      onMouseScroll={(event) => void move(event.scroll?.direction === "up" ? -1 : 1)}
+    >
+      <For each={props.lines.slice(top(), top() + props.rows)}>
+        {(line, index) => {
+          const last = () => index() === Math.min(props.rows, props.lines.length) - 1
+          const shown = () =>
+            last() && hidden() !== "" ? justify(line, [{ text: hidden(), tone: "muted" }], props.width) : line
+          return <Line segments={shown()} width={props.width} />
+        }}
+      </For>
+    </box>
+  )
 }
 
 /** A list to pick from: typed letters narrow it, arrows move, Enter or a click picks. */
@@ -97,16 +143,29 @@ export function Choices(props: {
   const found = createMemo(() => {
     const words = typed().toLowerCase().split(/\s+/).filter(Boolean)
     const matching = props.choices.filter((choice) => {
-      const text = `${choice.title} ${choice.note ?? ""}`.toLowerCase()
+      const text = `${choice.title} ${choice.note ?? ""} ${choice.group ?? ""}`.toLowerCase()
       return words.every((word) => text.includes(word))
     })
     return props.free && typed().trim() !== "" ? [...matching, props.free(typed().trim())] : matching
   })
   const index = () => Math.max(0, Math.min(at(), found().length - 1))
   const rows = () => Math.max(1, props.rows - (props.filter === false ? 0 : 1))
+  /** The choices with the names of their groups between them. */
+  const entries = createMemo(() =>
+    found().flatMap((choice, place, list): Entry[] => {
+      const heads = choice.group !== undefined && choice.group !== list[place - 1]?.group
+      return [...(heads ? [{ heading: choice.group! }] : []), { choice, place }]
+    }),
+  )
   const first = createMemo<number>((before) => {
-    const start = Math.max(0, Math.min(before, found().length - rows()))
-    return index() < start ? index() : index() >= start + rows() ? index() - rows() + 1 : start
+    const row = Math.max(
+      0,
+      entries().findIndex((entry) => entry.place === index()),
+    )
+    const start = Math.max(0, Math.min(before, entries().length - rows()))
+    // The name of a group is seen with its first choice.
+    const top = entries()[row - 1]?.heading === undefined ? row : row - 1
+    return top < start ? top : row >= start + rows() ? row - rows() + 1 : start
   }, 0)
 
   function pick(choice: Choice | undefined) {
@@ -138,30 +197,38 @@ export function Choices(props: {
           {...fieldColours(app)}
         />
       </Show>
-      <For each={found().slice(first(), first() + rows())}>
-        {(choice, offset) => {
-          const here = () => first() + offset() === index()
-          const segments = (): Segment[] =>
-            justify(
-              [
-                { text: here() ? `${app.glyphs.bar}` : " ", tone: "primary" },
-                { text: choice.title, tone: choice.not === undefined ? "text" : "muted", bold: here() },
-                { text: (choice.not ?? choice.note) ? `  ${choice.not ?? choice.note}` : "", tone: "muted" },
-              ],
-              choice.key ? [{ text: choice.key, tone: "muted" }] : [],
-              props.width,
-            )
-          return (
-            <box
-              width={props.width}
-              height={1}
-              {...(here() ? { backgroundColor: app.theme().backgroundElement } : {})}
-              onMouseUp={() => pick(choice)}
-            >
-              <Line segments={segments()} width={props.width} />
-            </box>
-          )
-        }}
+      <For each={entries().slice(first(), first() + rows())}>
+        {(entry) => (
+          <Show
+            when={entry.choice}
+            fallback={<Line segments={[{ text: ` ${entry.heading}`, tone: "accent" }]} width={props.width} />}
+          >
+            {(choice) => {
+              const here = () => entry.place === index()
+              const segments = (): Segment[] =>
+                justify(
+                  [
+                    { text: here() ? app.glyphs.bar : " ", tone: "primary" },
+                    { text: choice().title, tone: choice().not === undefined ? "text" : "muted", bold: here() },
+                    { text: besides(choice()), tone: "muted" },
+                  ],
+                  choice().key ? [{ text: choice().key!, tone: "muted" }] : [],
+                  props.width,
+                )
+              return (
+                <box
+                  width={props.width}
+                  height={1}
+                  flexShrink={0}
+                  {...(here() ? { backgroundColor: app.theme().backgroundElement } : {})}
+                  onMouseUp={() => pick(choice())}
+                >
+                  <Line segments={segments()} width={props.width} />
+                </box>
+              )
+            }}
+          </Show>
+        )}
       </For>
       <Show when={found().length === 0}>
         <Line segments={[{ text: " nothing matches", tone: "muted" }]} width={props.width} />

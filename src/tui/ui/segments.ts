@@ -30,6 +30,17 @@ export function justify(left: readonly Segment[], right: readonly Segment[], cel
   return [...head, { text: " ".repeat(Math.max(0, room - cellsOf(head))) }, ...tail]
 }
 
+/** As many parts as fit whole into `cells`: half of a hint tells nothing. */
+export function wholeParts(parts: readonly (readonly Segment[])[], separator: string, cells: number): Segment[] {
+  let shown: Segment[] = []
+  for (let count = 1; count <= parts.length; count++) {
+    const next = joined(parts.slice(0, count), separator)
+    if (cellsOf(next) > cells) break
+    shown = next
+  }
+  return shown
+}
+
 /** Parts with a separator between those that say something. */
 export function joined(parts: readonly (Segment | readonly Segment[] | undefined)[], separator: string): Segment[] {
   const out: Segment[] = []

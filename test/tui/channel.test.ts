@@ -1,0 +1,178 @@
+import { describe, expect, test } from "vitest"
+import { DEFAULT_OPTIONS } from "../../src/core/options.ts"
+import { channelName, LOBBY, type Push, type Wire } from "../../src/core/protocol.ts"
+import { linkProblem, makeLink, type LinkState } from "../../src/tui/channel.ts"
+import { manualClock, settle } from "../kit/clock.ts"
+
+const HELLO = { repo: "r1", root: "/r", version: "1", options: DEFAULT_OPTIONS, problems: [] }
+
+function wired() {
+  const clock = manualClock()
+  const sent: { name: string; wire: Wire }[] = []
+  const receivers = new Map<string, (data: unknown) => void>()
+  const states: LinkState[] = []
+  const pushes: Push[] = []
+  let ids = 0
+  const link = makeLink({
+    version: "1",
+    time: clock,
+    newID: () => `id${++ids}`,
+    onState: (state) => states.push(state),
+    onPush: (push) => pushes.push(push),
+    openPort(name, receive) {
+      receivers.set(name, receive)
+      return { post: (wire) => sent.push({ name, wire }), close: () => receivers.delete(name) }
+    },
+  })
+  const requests = (type: string) =>
+    sent.flatMap(({ wire }) => (wire.kagan === "request" && wire.type === type ? [wire] : []))
+  return {
+    clock,
+    link,
+    sent,
+    states,
+    pushes,
+    requests,
+    receivers,
+    say: (name: string, wire: Wire) => receivers.get(name)?.(wire),
+    up() {
+      link.connect("/r")
+      receivers.get(LOBBY)?.({ kagan: "reply", id: requests("hello").at(-1)!.id, ok: true, value: HELLO })
+    },
+  }
+}
+
+describe("hello", () => {
+  test("is said again until it is answered, always under one id", async () => {
+    const { clock, link, requests, states, say } = wired()
+    link.connect("/r")
+    await clock.advance(2_500)
+    const hellos = requests("hello")
+    expect(hellos.length).toBeGreaterThan(2)
+    expect(new Set(hellos.map(({ id }) => id)).size).toBe(1)
+    say(LOBBY, { kagan: "reply", id: hellos[0]!.id, ok: true, value: HELLO })
+    expect(states.at(-1)).toMatchObject({ kind: "up", repo: "r1" })
+    expect(clock.pending()).toBe(0)
+    await clock.advance(60_000)
+    expect(requests("hello")).toHaveLength(hellos.length)
+  })
+
+  test("waits for the directory, which the host knows late", () => {
+    const { link, requests } = wired()
+    link.connect("")
+    expect(requests("hello")).toEqual([])
+    link.connect("/r")
+    link.connect("/r")
+    expect(requests("hello")).toHaveLength(1)
+  })
+
+  test("without an answer the half is missing, nothing is armed, and its coming up is heard", async () => {
+    const { clock, link, requests, states, say } = wired()
+    link.connect("/r")
+    await clock.advance(60_000)
+    expect(states.at(-1)).toEqual({ kind: "missing" })
+    expect(clock.pending()).toBe(0)
+    const before = requests("hello").length
+    say(LOBBY, { kagan: "up", directory: "/r", version: "1" })
+    expect(requests("hello")).toHaveLength(before + 1)
+  })
+
+  test("a reply to another board's hello is not ours, nor is noise on the name", () => {
+    const { link, receivers, say, states } = wired()
+    link.connect("/r")
+    say(LOBBY, { kagan: "reply", id: "someone-else", ok: true, value: HELLO })
+    for (const noise of [undefined, null, "x", 5, {}, { kagan: "odd" }]) receivers.get(LOBBY)?.(noise)
+    expect(states.at(-1)).toEqual({ kind: "connecting" })
+  })
+
+  test("another version is a state of its own", () => {
+    const { link, say, requests, states } = wired()
+    link.connect("/r")
+    say(LOBBY, { kagan: "reply", id: requests("hello")[0]!.id, ok: true, value: { ...HELLO, version: "2" } })
+    expect(states.at(-1)).toEqual({ kind: "other_version", version: "2" })
+  })
+})
+
+describe("requests", () => {
+  test("are sent again once under the same id, and answered once", async () => {
+    const { clock, link, requests, say, up } = wired()
+    up()
+    const answer = link.ask("task.stop", { sessionID: "s" })
+    await clock.advance(9_000)
+    const [first, second, third] = requests("task.stop")
+    expect(second?.id).toBe(first?.id)
+    expect(third).toBeUndefined()
+    say(channelName("r1"), { kagan: "reply", id: first!.id, ok: true, value: { text: "stopped" } })
+    say(channelName("r1"), { kagan: "reply", id: first!.id, ok: true, value: { text: "twice" } })
+    expect(await answer).toEqual({ ok: true, value: { text: "stopped" } })
+    expect(clock.pending()).toBe(0)
+  })
+
+  test("without an answer end as unanswered; a merge gets more time", async () => {
+    const { clock, link, up } = wired()
+    up()
+    const short = link.ask("task.stop", { sessionID: "s" })
+    let long: unknown
+    void link.ask("task.approve", { sessionID: "s", snapshot: "x" }).then((answer) => (long = answer))
+    await clock.advance(10_000)
+    expect(await short).toMatchObject({ ok: false, error: { kind: "unanswered" } })
+    expect(long).toBeUndefined()
+    await clock.advance(120_000)
+    await settle()
+    expect(long).toMatchObject({ ok: false, error: { kind: "unanswered" } })
+  })
+
+  test("before the halves met they end at once, with the reason", async () => {
+    const { link, sent } = wired()
+    expect(await link.ask("task.stop", { sessionID: "s" })).toMatchObject({ ok: false, error: { kind: "unanswered" } })
+    expect(sent).toEqual([])
+  })
+
+  test("a refusal comes through as it is", async () => {
+    const { link, requests, say, up } = wired()
+    up()
+    const answer = link.ask("task.move", { sessionID: "s", to: "done" })
+    const error = { kind: "refused" as const, refusal: { kind: "approval_needed" as const }, text: "only an approval" }
+    say(channelName("r1"), { kagan: "reply", id: requests("task.move")[0]!.id, ok: false, error })
+    expect(await answer).toEqual({ ok: false, error })
+  })
+
+  test("closing settles what waits and leaves no name open", async () => {
+    const { clock, link, receivers, up } = wired()
+    up()
+    const answer = link.ask("task.stop", { sessionID: "s" })
+    link.close()
+    expect(await answer).toMatchObject({ ok: false })
+    expect(receivers.size).toBe(0)
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+describe("what the server half hears and tells", () => {
+  test("that the board is open, also when it opened before they met", () => {
+    const { link, sent, up } = wired()
+    link.announce(true)
+    up()
+    link.announce(false)
+    expect(sent.flatMap(({ wire }) => (wire.kagan === "board" ? [wire.open] : []))).toEqual([true, false])
+  })
+
+  test("pushes are heard on the repository's name only", () => {
+    const { pushes, say, up } = wired()
+    up()
+    const push: Push = { type: "changed", sessionIDs: ["s"] }
+    say(LOBBY, { kagan: "push", push })
+    say(channelName("r1"), { kagan: "push", push })
+    expect(pushes).toEqual([push])
+  })
+
+  test("why the board can only look is one sentence", () => {
+    const config = { spec: "opencode-kagan", file: "/r/opencode.json", listed: false }
+    expect(linkProblem({ kind: "missing" }, config)).toBe(
+      'Kagan shows, but cannot act: add "opencode-kagan" to "plugin" in /r/opencode.json',
+    )
+    expect(linkProblem({ kind: "missing" }, { ...config, listed: true })).toContain("its server half does not answer")
+    expect(linkProblem({ kind: "up", ...HELLO })).toBeUndefined()
+    expect(linkProblem({ kind: "up", ...HELLO, readOnly: "no git here" })).toBe("no git here")
+  })
+})

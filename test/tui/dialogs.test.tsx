@@ -1,0 +1,464 @@
+import { afterEach, describe, expect, test } from "vitest"
+import type { DraftReply } from "../../src/core/protocol.ts"
+import { facts, finding, inReview, intakeOf, task, validatorOf, workingDay } from "./cards.ts"
+import { openStage, START, type Stage, type StageOptions } from "./stage.tsx"
+
+let stage: Stage
+afterEach(() => stage.close())
+const open = async (options: StageOptions) => (stage = await openStage(options))
+
+const SIZES = [
+  [160, 45],
+  [80, 24],
+  [40, 12],
+] as const
+const created = () => ({ sessionID: "ses_9", taskNumber: 9, text: "#9 created" })
+
+describe("new task", () => {
+  test.each(SIZES)("%i×%i", async (width, height) => {
+    await open({ width, height, ...workingDay() })
+    await stage.press("n")
+    await stage.type("Rate-limit the login route")
+    await stage.press("tab")
+    await stage.type("Five tries per minute.")
+    await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/new-${width}x${height}.txt`)
+  })
+
+  test("Enter creates what was typed, once, and the cursor waits for the card", async () => {
+    await open({ answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("A title")
+    await stage.press("tab")
+    await stage.type("Line one")
+    await stage.press("shift+enter")
+    await stage.type("line two")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([
+      { type: "task.create", title: "A title", description: "Line one\nline two" },
+    ])
+    expect(stage.host.dialogs()).toBe(0)
+    stage.app.board.take(task(9, "A title"))
+    await stage.settle()
+    expect(stage.app.selection.card()).toBe("ses_9")
+    stage.shows("#9 created")
+  })
+
+  test("ctrl+enter creates and starts, with a reason to go without intake", async () => {
+    await open({ width: 160, height: 45, answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("A title")
+    await stage.press("ctrl+enter")
+    stage.shows("Start without intake: why?")
+    expect(stage.server.asked()).toEqual([])
+    await stage.type("hotfix agreed on the phone")
+    stage.shows("your own reason")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ title: "A title", start: { waiver: "hotfix agreed on the phone" } }])
+  })
+
+  test("letters that are board keys go into the field, and nothing happens behind (C073)", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    const before = stage.app.selection.card()
+    await stage.press("n")
+    await stage.type("delete me q j d m")
+    stage.shows("delete me q j d m")
+    expect(stage.app.selection.card()).toBe(before)
+    expect(stage.server.asked()).toEqual([])
+    expect(stage.host.route().name).toBe("kagan.board")
+  })
+
+  test("Esc keeps what was typed, also over a restart; a second Esc closes nothing else (C073)", async () => {
+    const kv = {}
+    await open({ kv, ...workingDay() })
+    await stage.press("n")
+    await stage.type("Half a thought")
+    await stage.press("tab")
+    await stage.type("and its reason")
+    await stage.press("esc", "esc")
+    expect(stage.host.route().name).toBe("kagan.board")
+    stage.close()
+    await open({ kv, ...workingDay() })
+    await stage.press("n")
+    stage.shows("Half a thought")
+    stage.shows("and its reason")
+  })
+
+  test("a paste never submits, whatever it holds", async () => {
+    await open({ answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.paste("Pasted\nover\r\nlines\n")
+    await stage.press("tab")
+    await stage.paste("More\nlines\n")
+    expect(stage.host.dialogs()).toBe(1)
+    expect(stage.server.asked()).toEqual([])
+  })
+
+  test("a title without a visible character is not sent, and says so in its place", async () => {
+    await open({ answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("  ...  ")
+    await stage.press("enter")
+    stage.shows("a title needs at least one letter")
+    expect(stage.server.asked()).toEqual([])
+  })
+
+  test("a failure is told, and n has what was typed; the same draft is sent again under its id", async () => {
+    let tries = 0
+    const create = () => (tries++ === 0 ? { kind: "failed" as const, text: "git: the disk is full" } : created())
+    await open({ width: 160, height: 45, answers: { "task.create": create } })
+    await stage.press("n")
+    await stage.type("A title")
+    await stage.press("enter")
+    stage.shows("not created: git: the disk is full")
+    await stage.press("n")
+    stage.shows("A title")
+    await stage.press("enter")
+    const [first, second] = stage.server.asked()
+    expect(second).toEqual(first)
+    await stage.press("n")
+    stage.showsNot("A title")
+  })
+
+  test("base and model are chosen from lists, and uncommitted changes are named", async () => {
+    const bases = { branches: ["main", "next"], proposed: "main", dirty: ["a"], dirtyCount: 3 }
+    const models = [{ providerID: "anthropic", modelID: "opus", name: "Opus", provider: "Anthropic" }]
+    await open({ answers: { "task.create": created, "base.list": () => bases }, models })
+    await stage.press("n")
+    stage.shows("main  (3 uncommitted files stay out)")
+    await stage.type("T1")
+    await stage.press("tab", "tab", "space")
+    await stage.type("ne")
+    await stage.press("enter", "tab", "space", "down", "enter", "enter")
+    expect(stage.server.asked()).toMatchObject([
+      { baseBranch: "next", model: { providerID: "anthropic", modelID: "opus" } },
+    ])
+  })
+
+  test("a draft that did not become a task stands in Backlog and is taken up again", async () => {
+    const drafts: DraftReply[] = [
+      { id: "d-1", title: "Came to nothing", description: "", problem: "no branch is free" },
+    ]
+    await open({
+      width: 160,
+      height: 45,
+      answers: { "task.create": created, "board.facts": () => ({ facts: [], drafts }) },
+    })
+    stage.shows("draft Came to nothing")
+    stage.shows("✗ no branch is free")
+    await stage.press("enter")
+    stage.shows("New task")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ draftID: "d-1", title: "Came to nothing" }])
+  })
+
+  test("it survives resizes, with the text and the focus (C068)", async () => {
+    await open({ width: 120, height: 40, answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("Stays")
+    for (let i = 0; i < 10; i++) await stage.resize(i % 2 ? 120 : 41, i % 2 ? 40 : 13)
+    await stage.type(" here")
+    stage.shows("Stays here")
+    await stage.press("enter")
+    expect(stage.server.asked()).toHaveLength(1)
+  })
+})
+
+describe("intake", () => {
+  test.each(SIZES)("%i×%i", async (width, height) => {
+    await open({ width, height, ...workingDay() })
+    await stage.press("i")
+    await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/intake-${width}x${height}.txt`)
+  })
+
+  test("Enter approves one after the other, o overrides with the person's words", async () => {
+    await open({ width: 160, height: 45, ...workingDay(), answers: { "intake.answer": () => ({ text: "" }) } })
+    await stage.press("i", "enter")
+    stage.shows("Should the limit be configurable?")
+    await stage.press("o")
+    await stage.type("yes, per route")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([
+      { type: "intake.answer", sessionID: "ses_31", answers: [{ decision: 0, kind: "approved" }] },
+      {
+        type: "intake.answer",
+        sessionID: "ses_31",
+        answers: [{ decision: 1, kind: "overridden", text: "yes, per route" }],
+      },
+    ])
+    expect(stage.host.dialogs()).toBe(0)
+  })
+
+  test("w waives it only with a reason that says something", async () => {
+    await open({ width: 160, height: 45, ...workingDay(), answers: { "intake.waive": () => ({ text: "waived" }) } })
+    await stage.press("w")
+    stage.shows("#31 without intake: why?")
+    await stage.press("o")
+    await stage.type("ok")
+    await stage.press("enter")
+    stage.shows("a reason says why")
+    await stage.type(" for a spike we throw away")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ type: "intake.waive", reason: "ok for a spike we throw away" }])
+  })
+
+  test("before it has reported, i says so", async () => {
+    const running = { state: "running", generation: 1, attempt: 1, required: 0, answered: 0, at: START } as const
+    await open({ width: 160, height: 45, sessions: [task(1, "Young", { intake: running })] })
+    await stage.press("i")
+    stage.shows("intake has not reported yet")
+  })
+})
+
+describe("moves", () => {
+  test("m asks the server half, shows pending meanwhile, and its words after", async () => {
+    const reply = Promise.withResolvers<{ verdict: "accepted"; text: string }>()
+    await open({ width: 160, height: 45, sessions: [task(1, "Goes")], answers: { "task.move": () => reply.promise } })
+    await stage.press("m")
+    stage.shows("⧗ to In Progress")
+    reply.resolve({ verdict: "accepted", text: "#1 started" })
+    await stage.settle()
+    stage.showsNot("⧗ to In Progress")
+    stage.shows("✓ #1 started")
+    expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_1", to: "in_progress" }])
+  })
+
+  test("what the rules refuse is refused at once, in the same words, without a request", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    await stage.press("m")
+    stage.shows(/2 required decisions are\s+│?.*open/)
+    expect(stage.server.asked()).toEqual([])
+  })
+
+  test("a denial of the server half stands as a notice and the card stays", async () => {
+    const refused = {
+      kind: "refused" as const,
+      refusal: { kind: "worktree_not_ready" } as never,
+      text: "its worktree is not ready",
+    }
+    await open({ width: 160, height: 45, sessions: [task(1, "Stays")], answers: { "task.move": () => refused } })
+    await stage.press("m")
+    stage.shows("⚠ #1 its worktree is not ready")
+    expect(stage.app.selection.column()).toBe("backlog")
+  })
+
+  test("u takes a move back", async () => {
+    const moved = { verdict: "accepted" as const, text: "moved" }
+    await open({
+      width: 160,
+      height: 45,
+      sessions: [task(1, "Works", { lastGatedStatus: "in_progress" })],
+      answers: { "task.move": () => moved },
+    })
+    await stage.press("b")
+    stage.app.board.take(task(1, "Works"))
+    await stage.press("u")
+    expect(stage.server.asked()).toMatchObject([{ to: "backlog" }, { to: "in_progress" }])
+  })
+
+  test("J moves it between its neighbours", async () => {
+    const sessions = [task(1, "One"), task(2, "Two"), task(3, "Three")]
+    await open({ width: 160, height: 45, sessions, answers: { "task.reorder": () => ({ text: "" }) } })
+    await stage.press("J")
+    expect(stage.server.asked()).toEqual([{ type: "task.reorder", sessionID: "ses_1", order: 2.5 }])
+    await stage.press("K")
+    stage.shows("it stands at the top")
+  })
+})
+
+describe("asks", () => {
+  const asking = (ask: object) => ({
+    width: 160,
+    height: 45,
+    sessions: [task(1, "Asks", { lastGatedStatus: "in_progress" as const })],
+    facts: [facts(1, { activity: { kind: "blocked", text: "" }, asks: [ask as never] })],
+  })
+  const permission = {
+    kind: "permission",
+    id: "per_1",
+    sessionID: "ses_grandchild",
+    directory: "/wt/1",
+    permission: "bash",
+    patterns: ["npm i"],
+    text: "run npm i",
+  }
+  const question = {
+    kind: "question",
+    id: "que_1",
+    sessionID: "ses_1",
+    directory: "/wt/1",
+    questions: [{ question: "Which port?", options: ["80", "8080"], multiple: false, custom: true }],
+  }
+  const done = () => ({ text: "answered" })
+
+  test("y allows once, in the asking session's directory", async () => {
+    await open({ ...asking(permission), answers: { "ask.permission": done } })
+    await stage.press("2", "y")
+    expect(stage.server.asked()).toEqual([
+      { type: "ask.permission", sessionID: "ses_grandchild", ask: { id: "per_1", directory: "/wt/1" }, reply: "once" },
+    ])
+  })
+
+  test("x rejects with a word for the agent", async () => {
+    await open({ ...asking(permission), answers: { "ask.permission": done } })
+    await stage.press("2", "x")
+    stage.shows("bash: run npm i")
+    await stage.type("use pnpm")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ reply: "reject", message: "use pnpm" }])
+  })
+
+  test("a question is answered by its option or in own words", async () => {
+    await open({ ...asking(question), answers: { "ask.question": done } })
+    await stage.press("2", "y")
+    stage.shows("Which port?")
+    await stage.press("2")
+    await stage.press("y", "w")
+    await stage.type("443")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ answers: [["8080"]] }, { answers: [["443"]] }])
+  })
+
+  test("dismissing a question says that it ends the turn, and the safe choice comes first", async () => {
+    await open({ ...asking(question), answers: { "ask.question": done } })
+    await stage.press("2", "x")
+    stage.shows("ends the agent's turn")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([])
+    await stage.press("x", "y")
+    expect(stage.server.asked()).toEqual([
+      { type: "ask.question", sessionID: "ses_1", ask: { id: "que_1", directory: "/wt/1" } },
+    ])
+  })
+})
+
+describe("the action menu", () => {
+  test("says what can be done, with its key, and what cannot, with the reason", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    await stage.press("enter")
+    stage.shows(/▌Answer the intake's questions\s+i/)
+    stage.shows(/Approve and merge\s+that is done in Review/)
+    await stage.type("tell")
+    await stage.press("enter")
+    stage.shows("Tell the agent of #31")
+  })
+
+  test.each(SIZES)("%i×%i", async (width, height) => {
+    await open({ width, height, ...workingDay() })
+    await stage.press("enter")
+    await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/menu-${width}x${height}.txt`)
+  })
+})
+
+describe("help, filter and past notices", () => {
+  test.each(SIZES)("help %i×%i", async (width, height) => {
+    await open({ width, height })
+    await stage.press("?")
+    await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/help-${width}x${height}.txt`)
+  })
+
+  test("the filter narrows while it is typed, Esc brings back what was, Enter keeps it", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    await stage.press("/")
+    await stage.type("is:needs-you")
+    stage.showsNot("#28 Split")
+    await stage.press("esc")
+    stage.shows("#28 Split")
+    await stage.press("/")
+    await stage.type("#29")
+    await stage.press("enter")
+    stage.showsNot("#28 Split")
+    stage.shows("/#29")
+    await stage.press("esc")
+    stage.shows("#28 Split")
+  })
+
+  test("an unknown filter is named", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    await stage.press("/")
+    await stage.type("is:fun")
+    await stage.press("enter")
+    stage.shows("there is no filter is:fun")
+  })
+
+  test("archived cards are found by filter", async () => {
+    await open({ width: 160, height: 45, sessions: [task(1, "Put away", { archivedAt: START }), task(2, "Here")] })
+    stage.showsNot("Put away")
+    await stage.press("/")
+    await stage.type("is:archived")
+    await stage.press("enter")
+    stage.shows("Put away")
+    stage.showsNot("#2 Here")
+  })
+
+  test("N lists what was said, newest first", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    stage.push({ type: "notice", level: "info", text: "first", taskNumber: 28 })
+    stage.push({ type: "notice", level: "error", text: "second" })
+    await stage.press("N")
+    const screen = stage.frame()
+    expect(screen.indexOf("second")).toBeLessThan(screen.indexOf("#28 first"))
+  })
+})
+
+describe("approve and send back", () => {
+  const ruled = (fix: number) => [
+    inReview(1, "Done well", { findings: 1, ruled: 1, fix }),
+    validatorOf(
+      1,
+      [finding("F1", { title: "Name it better" })],
+      [{ finding: "F1", disposition: fix ? "fix" : "intended", snapshot: "7be21c0", at: START }],
+    ),
+  ]
+
+  test("a merges exactly the snapshot on the screen", async () => {
+    const merged = { commit: "abc1234", target: "main", text: "merged into main as abc1234" }
+    await open({ width: 160, height: 45, sessions: ruled(0), answers: { "task.approve": () => merged } })
+    await stage.press("3", "a")
+    stage.shows("7be21c0 (2 files, +86 −12) into main")
+    await stage.press("tab")
+    stage.shows("merge commit")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([
+      { type: "task.approve", sessionID: "ses_1", snapshot: "7be21c0".padEnd(40, "0"), strategy: "merge" },
+    ])
+    stage.shows("merged into main as abc1234")
+  })
+
+  test("what stands in the way is said in one line", async () => {
+    await open({ width: 160, height: 45, sessions: ruled(1) })
+    await stage.press("3", "a")
+    stage.shows(/1 finding is ruled "fix": send it back/)
+  })
+
+  test("s shows what the agent gets, and a note goes along", async () => {
+    await open({
+      width: 160,
+      height: 45,
+      sessions: ruled(1),
+      answers: { "task.sendBack": () => ({ verdict: "accepted" as const, text: "sent back" }) },
+    })
+    await stage.press("3", "s")
+    stage.shows("F1 Name it better")
+    await stage.type("and the docs")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([{ type: "task.sendBack", sessionID: "ses_1", note: "and the docs" }])
+  })
+
+  test("nothing to fix and no note is refused in the dialog", async () => {
+    await open({ width: 160, height: 45, sessions: ruled(0) })
+    await stage.press("3", "s", "enter")
+    stage.shows('no finding is ruled "fix"')
+    expect(stage.server.asked()).toEqual([])
+  })
+})
+
+test("edit keeps title and description apart", async () => {
+  const sessions = [task(1, "Old title", { description: "Old words" }), intakeOf(1, {})]
+  await open({ width: 160, height: 45, sessions, answers: { "task.edit": () => ({ text: "saved" }) } })
+  await stage.press("e")
+  await stage.type(", longer")
+  await stage.press("enter")
+  expect(stage.server.asked()).toEqual([
+    { type: "task.edit", sessionID: "ses_1", title: "Old title", description: "Old words, longer" },
+  ])
+})
