@@ -12,7 +12,7 @@ import type {
   ValidatorMeta,
 } from "../core/task.ts"
 import type { Project } from "./project.ts"
-import { helperRules } from "./permissions.ts"
+import { deniedReads, helperRules } from "./permissions.ts"
 import { HELPER_AGENT } from "./config.ts"
 
 /*
@@ -164,12 +164,14 @@ async function makeChild(
   task: Task,
   attempt: number,
 ): Promise<string | { readonly ok: false; readonly error: HelperFailure }> {
+  const config = await project.host.config(task.meta.worktree)
+  if (!config.ok) return err({ text: config.error.text })
   const made = await project.tasks.createChild(
     {
       directory: task.meta.worktree,
       parentID: task.meta.sessionID,
       title: attempt > 1 ? `${spec.title(task)} (${attempt})` : spec.title(task),
-      permission: helperRules(spec.role),
+      permission: helperRules(spec.role, deniedReads(config.value.permission)),
     },
     spec.meta(task),
   )
