@@ -65,6 +65,7 @@ const NEWLINE = 10
 
 export class DiffParser {
   readonly #limits: DiffLimits
+  readonly #asText: boolean
   readonly #files: Draft[] = []
   readonly #sections: Draft[] = []
   #phase: "records" | "patch" = "records"
@@ -77,8 +78,10 @@ export class DiffParser {
   #hunk: OpenHunk | undefined
   #problem: string | undefined
 
-  constructor(limits: DiffLimits = DIFF_LIMITS) {
+  /** With `asText` git was told to take everything as text, and only content makes a file binary. */
+  constructor(limits: DiffLimits = DIFF_LIMITS, asText = false) {
     this.#limits = limits
+    this.#asText = asText
   }
 
   push(chunk: Buffer): void {
@@ -175,7 +178,7 @@ export class DiffParser {
     }
     const file = this.#files[this.#counted++]
     if (file?.path !== path) this.#fail("names and counts are in different order")
-    else if (counts[1] === "-") file.binary = true
+    else if (counts[1] === "-") file.binary = !this.#asText
     else file.counted = [Number(counts[1]), Number(counts[2])]
     return "more"
   }

@@ -1,7 +1,8 @@
-import { findFile, readingOrder, verifyCitation, type Diff, type DiffFile } from "../../core/diff.ts"
+import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import { findFile, verifyCitation, type Diff, type DiffFile } from "../../core/diff.ts"
 import { ok } from "../../core/result.ts"
 import type { Citation, Location } from "../../core/task.ts"
-import { joinNul, splitNul } from "./bytes.ts"
 import { DIFF_LIMITS, DiffParser, type DiffLimits } from "./diff-parser.ts"
 import type { GitResult } from "./failure.ts"
 import type { Repository } from "./repository.ts"
@@ -12,8 +13,8 @@ export interface DiffOptions {
   readonly signal?: AbortSignal
 }
 
-/** As a bare repository git reads no attribute file of any checkout, so the branch cannot say what is shown. */
-const BARE = ["-c", "core.bare=true", "-c", "core.attributesFile=/dev/null"]
+/** As a bare repository git reads no attribute file of a checkout or index, so the branch cannot say what is shown. */
+const NO_ATTRIBUTES = ["-c", "core.bare=true", "-c", "core.attributesFile=/dev/null"]
 
 const DIFF = [
   "diff-tree",
@@ -70,10 +71,10 @@ async function readDiff(
   extra: readonly string[],
   signal?: AbortSignal,
 ): GitResult<readonly DiffFile[]> {
-  const parser = new DiffParser(limits)
-  const [subcommand, ...flags] = DIFF
-  const answer = await repo.git.run([...BARE, subcommand!, ...flags, ...extra, from, to], {
+  const parser = new DiffParser(limits, extra.includes("--text"))
+  const answer = await repo.git.run([...NO_ATTRIBUTES, ...DIFF, ...extra, from, to], {
     cwd: repo.commonDir,
+    env: { GIT_ATTR_NOSYSTEM: "1" },
     onStdout: (chunk) => parser.push(chunk),
     maxBytes: 4 * 1024 * 1024 * 1024,
     timeoutMs: 300_000,
@@ -83,8 +84,8 @@ async function readDiff(
 }
 
 /**
- * `info/attributes` can still call code binary. Where an attribute and not the content did that, the file is read again
- * as text.
+ * The attribute files of the shared git folder are still read. Where one is there, what git calls binary is read again
+ * as text, and only what holds a NUL stays binary.
  */
 async function uncover(
   repo: Repository,
@@ -93,21 +94,14 @@ async function uncover(
   limits: DiffLimits,
   files: readonly DiffFile[],
 ): GitResult<readonly DiffFile[]> {
-  const binaries = files.filter((file) => file.nature === "binary")
-  if (binaries.length === 0) return ok(files)
-  const asked = await repo.git.run([...BARE, "check-attr", "-z", "--stdin", "diff"], {
-    cwd: repo.commonDir,
-    stdin: joinNul(binaries.map((file) => file.path)),
-  })
-  if (!asked.ok) return asked
-  const fields = splitNul(asked.value.bytes)
-  const told = new Set<string>()
-  for (let i = 0; i + 2 < fields.length; i += 3) if (fields[i + 2] !== "unspecified") told.add(fields[i]!)
-  if (told.size === 0) return ok(files)
+  if (!files.some((file) => file.nature === "binary")) return ok(files)
+  const places = [join(repo.commonDir, "info", "attributes"), join(repo.commonDir, ".gitattributes")]
+  const found = await Promise.all(places.map((place) => stat(place).catch(() => undefined)))
+  if (found.every((one) => one === undefined)) return ok(files)
   const again = await readDiff(repo, from, to, limits, ["--text"])
   if (!again.ok) return again
   const shown = new Map(again.value.map((file) => [file.path, file]))
-  return ok(readingOrder(files.map((file) => (told.has(file.path) ? (shown.get(file.path) ?? file) : file))))
+  return ok(files.map((file) => (file.nature === "binary" ? (shown.get(file.path) ?? file) : file)))
 }
 
 /** Judges cited places against a diff; asks git only about what the hunks do not settle. */
