@@ -85,8 +85,8 @@ export async function refuseInTheWay(
   if (!status.ok) return explainBlocked(status, guard.value) as typeof status
   const changes = await changedFiles(repo, from, to)
   if (!changes.ok) return changes
-  const paths = new Set(changes.value.map((change) => change.path))
-  const changed = status.value.filter((entry) => paths.has(entry.path)).map((entry) => entry.path)
+  const touches = overlap(changes.value.map((change) => change.path))
+  const changed = status.value.filter((entry) => touches(entry.path)).map((entry) => entry.path)
 
   const lying = new Set<string>()
   const dirty = new Set(status.value.map((entry) => entry.path))
@@ -100,6 +100,22 @@ export async function refuseInTheWay(
   if (!ignored.ok) return ignored
   const untracked = [...lying].filter((name) => !ignored.value.has(name))
   return inTheWay(checkout, { changed, untracked, ignored: [...ignored.value] })
+}
+
+/**
+ * Whether a path is one of these, lies below one, or is a folder above one: git drops a staged file without a word when
+ * a merge brings a file of its folder's name.
+ */
+function overlap(paths: readonly string[]): (path: string) => boolean {
+  const exact = new Set(paths)
+  const above = new Set(paths.flatMap(parentsOf))
+  return (path) => exact.has(path) || above.has(path) || parentsOf(path).some((parent) => exact.has(parent))
+}
+
+function parentsOf(path: string): string[] {
+  const parents: string[] = []
+  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) parents.push(path.slice(0, at))
+  return parents
 }
 
 export function inTheWay(
@@ -142,12 +158,14 @@ async function lyingAt(repo: Repository, checkout: string, path: string): GitRes
 
 async function ignoredOf(repo: Repository, checkout: string, paths: readonly string[]): GitResult<ReadonlySet<string>> {
   if (paths.length === 0) return ok(new Set())
+  // The command cannot take names literally; behind "./" none is anything but a name.
   const answer = await repo.git.run(["check-ignore", "-z", "--stdin", "--no-index"], {
     cwd: checkout,
-    stdin: joinNul(paths),
+    stdin: joinNul(paths.map((path) => `./${path}`)),
     okCodes: [0, 1],
+    env: { GIT_LITERAL_PATHSPECS: "0" },
   })
-  return answer.ok ? ok(new Set(splitNul(answer.value.bytes))) : answer
+  return answer.ok ? ok(new Set(splitNul(answer.value.bytes).map((path) => path.slice(2)))) : answer
 }
 
 function branchOf(ref: string): { branch?: string } {

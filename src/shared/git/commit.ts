@@ -15,6 +15,7 @@ export interface CommitWanted {
   readonly parents: readonly string[]
   /** Stored character for character. */
   readonly message: string
+  readonly timeoutMs: number
 }
 
 /** A commit in the person's name, signed where they sign. Moves no branch. */
@@ -24,7 +25,7 @@ export async function commitTree(wanted: CommitWanted): GitResult<string> {
   if (!signed.ok) return signed
   const made = await git.run(
     ["commit-tree", ...(signed.value ? ["-S"] : []), ...parents.flatMap((parent) => ["-p", parent]), "-F", "-", tree],
-    { cwd, stdin: withNewline(wanted.message), asPerson: true, timeoutMs: 60_000 },
+    { cwd, stdin: withNewline(wanted.message), asPerson: true, timeoutMs: wanted.timeoutMs },
   )
   if (made.ok) return ok(made.value.stdout.trim())
   return err(explainCommit(made.error, signed.value))

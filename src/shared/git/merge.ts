@@ -75,8 +75,8 @@ export interface MergeWanted {
   /** The target's commit that the person was shown; another one is not merged into. */
   readonly expected?: string
   readonly trustedFilters?: readonly string[]
-  /** Default ten minutes. */
-  readonly hookTimeoutMs?: number
+  /** For signing and hooks; by default one minute, and ten with hooks. */
+  readonly commitTimeoutMs?: number
   readonly journal?: (step: MergeStep) => Promise<void>
 }
 
@@ -250,7 +250,15 @@ async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string,
   const hooks = await commitHooks(repo.git, there ? worktree : (checkout ?? repo.root))
   if (!hooks.ok) return hooks
   if (hooks.value === undefined) {
-    return commitTree({ git: repo.git, cwd: checkout ?? repo.root, tree: mergedTree, parents, message })
+    const cwd = checkout ?? repo.root
+    return commitTree({
+      git: repo.git,
+      cwd,
+      tree: mergedTree,
+      parents,
+      message,
+      timeoutMs: wanted.commitTimeoutMs ?? 60_000,
+    })
   }
   if (!there) {
     return fail(
@@ -272,7 +280,7 @@ async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string,
     parents,
     message,
     hooks: hooks.value,
-    timeoutMs: wanted.hookTimeoutMs ?? 600_000,
+    timeoutMs: wanted.commitTimeoutMs ?? 600_000,
   })
 }
 
