@@ -12,6 +12,7 @@ import {
 import { DEFAULT_OPTIONS, type Options, type OptionProblem } from "../core/options.ts"
 import type { Push, ReplyOf, RequestFailure, RequestOf, RequestType } from "../core/protocol.ts"
 import type { Result } from "../core/result.ts"
+import { displayable } from "../core/text.ts"
 import { createBoard, type Card } from "./board/store.tsx"
 import { createFilter } from "./board/filter.tsx"
 import { createSelection } from "./board/selection.tsx"
@@ -133,7 +134,7 @@ export function createApp(input: {
       if (isOurs()) return
       if (notice.level === "info") return
       const title = notice.taskNumber === undefined ? "Kagan" : `Kagan #${notice.taskNumber}`
-      host.ui.toast({ variant: notice.level, title, message: notice.text })
+      host.ui.toast({ variant: notice.level, title: displayable(title), message: displayable(notice.text) })
     }
 
     /** Asks the server half for something about one card: pending until the answer, which becomes a notice. */
@@ -183,7 +184,7 @@ export function createApp(input: {
       asked = needing
       const first = fresh.length > 0 ? board.card(fresh[0]!) : undefined
       if (!first || board.state.phase !== "ready" || !options().attention) return
-      const message = `#${first.entry.meta.taskNumber} ${first.run().text}`
+      const message = displayable(`#${first.entry.meta.taskNumber} ${first.run().text}`)
       void host.attention.notify({ title: "Kagan", message, sound: { name: "question" } })
       if (!isOurs()) host.ui.toast({ variant: "warning", title: "Kagan", message })
     })

@@ -4,7 +4,7 @@ import { createStore } from "solid-js/store"
 import { readModel } from "../../core/options.ts"
 import type { DraftReply, ReplyOf } from "../../core/protocol.ts"
 import { isReason } from "../../core/rules.ts"
-import { displayable, fit } from "../../core/text.ts"
+import { displayable, displayableLines, fit } from "../../core/text.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { ModelChoice } from "../client.ts"
 import { Choices, DialogFrame, fieldColours, useDialogKeys, useDialogSpace, type Choice } from "../ui/dialog.tsx"
@@ -243,7 +243,7 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
               width={fieldWidth()}
               minHeight={space.rows() < 8 ? 1 : 3}
               maxHeight={Math.max(1, Math.min(10, space.rows() - 5))}
-              initialValue={form.description}
+              initialValue={displayableLines(form.description).join("\n")}
               placeholder="How you will know that it is right (shift+enter or ctrl+j: new line)"
               onContentChange={() => {
                 if (description && description.plainText !== form.description)

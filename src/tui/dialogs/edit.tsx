@@ -1,3 +1,4 @@
+import { displayableLines } from "../../core/text.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
 import { TextDialog } from "../ui/dialog.tsx"
@@ -6,6 +7,9 @@ import { TextDialog } from "../ui/dialog.tsx"
 export function openEdit(app: App, card: Card, remember: (text: string, undo: () => void) => void) {
   const { meta, title } = card.entry
   const description = meta.description ?? ""
+  const initial = description === "" ? title : `${title}\n${description}`
+  // What is shown may differ from what is stored: only what was really edited is sent.
+  const shown = displayableLines(initial).join("\n")
   const send = (next: { title: string; description?: string }) =>
     app.act(card, "saving", "task.edit", { sessionID: card.id, ...next })
   openDialog(
@@ -18,13 +22,13 @@ export function openEdit(app: App, card: Card, remember: (text: string, undo: ()
             ? "The title; its long description stays as it is."
             : "Title on the first line, description below."
         }
-        initial={description === "" ? title : `${title}\n${description}`}
+        initial={initial}
         submit={(text) => {
           const [first = "", ...rest] = text.split("\n")
           if (first.trim() === "") return "a title needs at least one visible character"
           app.host.ui.dialog.clear()
           const next = { title: first.trim(), ...(meta.descriptionFile ? {} : { description: rest.join("\n").trim() }) }
-          if (next.title === title && (next.description ?? description) === description) return undefined
+          if (text === shown) return undefined
           void send(next).then((answer) => {
             if (answer.ok) remember(`edit of #${meta.taskNumber}`, () => void send({ title, description }))
           })

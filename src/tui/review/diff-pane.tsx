@@ -78,14 +78,17 @@ function rowLook(app: App, row: Row, cells: number, review: Review): Look {
       return { chunks: [chunk(fit(`${" ".repeat(GUTTER)}  ${row.text}`, cells), theme.textMuted)] }
     case "context":
       return {
-        chunks: [chunk(row.gutter, theme.diffLineNumber), chunk(fit(`  ${row.text}`, cells - GUTTER), theme.text)],
+        chunks: [
+          chunk(fit(row.gutter, GUTTER), theme.diffLineNumber),
+          chunk(fit(`  ${row.text}`, cells - GUTTER), theme.text),
+        ],
       }
     case "add":
     case "delete": {
       const added = row.kind === "add"
       return {
         chunks: [
-          chunk(row.gutter, theme.diffLineNumber),
+          chunk(fit(row.gutter, GUTTER), theme.diffLineNumber),
           chunk(added ? "+ " : "- ", added ? theme.diffHighlightAdded : theme.diffHighlightRemoved),
           chunk(fit(row.text, cells - GUTTER - 2), theme.text),
         ],

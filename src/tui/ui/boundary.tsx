@@ -1,5 +1,5 @@
 import { createRoot, createSignal, ErrorBoundary, getOwner, onCleanup, type JSX } from "solid-js"
-import { fit, wrap } from "../../core/text.ts"
+import { displayable, fit, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 
 /**
@@ -63,7 +63,7 @@ function Failed(props: {
   }
   return (
     <box flexDirection="column" flexGrow={1} padding={1} overflow="hidden">
-      <text fg={app.theme().error}>{`The ${props.name} could not be drawn.`}</text>
+      <text fg={app.theme().error}>{`The ${displayable(props.name)} could not be drawn.`}</text>
       <text fg={app.theme().textMuted}>{wrap(message, 60, 4).join("\n")}</text>
       <text fg={app.theme().text}>R draws it again; everything else goes on.</text>
     </box>

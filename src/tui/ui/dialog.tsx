@@ -2,7 +2,7 @@ import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "
 import type { Binding } from "@opentui/keymap"
 import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js"
-import { fit, wrap } from "../../core/text.ts"
+import { displayable, displayableLines, fit, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "./line.tsx"
 import { justify, type Segment } from "./segments.ts"
@@ -189,7 +189,7 @@ export function Choices(props: {
         <input
           ref={(it: InputRenderable) => (field = it)}
           width={props.width}
-          placeholder={props.placeholder ?? "Type to narrow"}
+          placeholder={displayable(props.placeholder ?? "Type to narrow")}
           onInput={(value: string) => {
             setTyped(value)
             setAt(0)
@@ -266,8 +266,8 @@ export function TextDialog(props: {
         width={space.width()}
         minHeight={1}
         maxHeight={Math.max(1, Math.min(8, space.rows() - 3))}
-        initialValue={props.initial ?? ""}
-        placeholder={props.placeholder ?? ""}
+        initialValue={displayableLines(props.initial ?? "").join("\n")}
+        placeholder={displayable(props.placeholder ?? "")}
         onContentChange={() => {
           setWrong(undefined)
           props.onChange?.(area?.plainText ?? "")
