@@ -27,9 +27,9 @@ export interface Probe {
   readonly name: string
   /** For the `plugin` list of a config file. */
   readonly spec: string
-  /** The server half that was started last for a directory; waits for it. */
-  server(directory: string): Promise<ProbeHalf<InServer>>
-  tui(): Promise<ProbeHalf<InTui>>
+  /** The server half that was started last for a directory, in that process where one is named; waits for it. */
+  server(directory: string, pid?: number): Promise<ProbeHalf<InServer>>
+  tui(pid?: number): Promise<ProbeHalf<InTui>>
   /** All that was recorded so far, by both halves and all starts. */
   records(): ProbeRecord[]
   /** The first record, past or future, that `matches`. */
@@ -113,13 +113,15 @@ export async function makeProbe(
   return {
     name,
     spec: pathToFileURL(dir).href,
-    server: (directory) =>
-      newest((record) => record.half === "server" && record.directory === directory, "server half"),
-    tui: () => newest((record) => record.half === "tui", "TUI half"),
+    server: (directory, pid) =>
+      newest((one) => one.half === "server" && one.directory === directory && isOf(one, pid), "server half"),
+    tui: (pid) => newest((one) => one.half === "tui" && isOf(one, pid), "TUI half"),
     records,
     waitFor,
   }
 }
+
+const isOf = (record: ProbeRecord, pid: number | undefined) => pid === undefined || record["pid"] === pid
 
 function tail(records: readonly ProbeRecord[]): string {
   return JSON.stringify(records.slice(-5)).slice(0, 2000)
