@@ -138,7 +138,7 @@ async function commitThere(wanted: BorrowWanted, borrowed: Borrowed): GitResult<
 async function onDisk(repo: Repository, cwd: string, tree: string, next: string, head?: string): GitResult<void> {
   const detach = head === undefined ? [] : [["update-ref", "--no-deref", "-m", "kagan: merge commit", "HEAD", head]]
   for (const args of [
-    ["read-tree", "-m", tree],
+    ["read-tree", "--reset", tree],
     ["update-index", "-q", "--refresh"],
     ...detach,
     ["read-tree", "-m", "-u", tree, next],
