@@ -1,13 +1,11 @@
-import { STATUS_TITLE, STATUSES, type Status } from "../../src/core/task.ts"
-import { startTui, type Seen, type Terminal } from "../../test/kit/terminal.ts"
-import { columnOnScreen } from "./columns.ts"
-import { SAMPLE_TASK } from "./sample.ts"
+import { STATUSES, type Status } from "../../src/core/task.ts"
+import { startTui, type Terminal } from "../../test/kit/terminal.ts"
+import { JOBS, SAMPLE_TASK } from "./jobs.ts"
+import { makePilot } from "./pilot.ts"
 import { demoScript } from "./script.ts"
 import { countRequests, type Stage } from "./stage.ts"
 
-const CARD = "#1 "
-/** A busy machine takes its time; a demo that fails for that shows nothing. */
-const PATIENCE = 180_000
+const now = Promise.resolve()
 
 /**
  * Takes one card through its life in the real terminal UI, by keys and by what the screen shows. Prints the screen at
@@ -44,45 +42,19 @@ export async function playHeadless(stage: Stage): Promise<number> {
   return problem === undefined ? 0 : 1
 }
 
-const now = Promise.resolve()
-
-function station(title: string, screen: string): void {
-  console.log(`──── ${title}\n${screen.trimEnd()}\n`)
-}
-
 async function play(tui: Terminal, seen: Set<Status>, letWork: () => void): Promise<void> {
-  const sees = (what: Seen) => tui.waitFor(what, PATIENCE)
-  const gone = (what: Seen) => tui.waitGone(what, PATIENCE)
-  const arrives = async (status: Status, state: Seen, title: string) => {
-    const shows = (screen: string) =>
-      columnOnScreen(screen, CARD) === status &&
-      (typeof state === "function"
-        ? state(screen)
-        : typeof state === "string"
-          ? screen.includes(state)
-          : state.test(screen))
-    const screen = await sees(Object.assign(shows, { toString: () => `${CARD}in ${STATUS_TITLE[status]}: ${state}` }))
+  const pilot = makePilot(tui)
+  const job = JOBS.find(({ match }) => match.test(SAMPLE_TASK.title))!
+  const arrives = async (status: Status, state: RegExp, title: string) => {
+    station(title, await pilot.card(1, status, state))
     seen.add(status)
-    station(title, screen)
   }
 
-  await sees(/makes the first task/)
-  station("The board of a repository without cards", await gone(/waiting for|look only/))
-  await tui.press("n")
-  await sees("New task")
-  await tui.type(SAMPLE_TASK.title)
-  await tui.press("tab")
-  await tui.type(SAMPLE_TASK.description)
-  station("n: a task is written", tui.screen())
-  await tui.press("enter")
+  station("The board of a repository without cards", await pilot.boards())
+  station("n: a task is written", await pilot.writes(SAMPLE_TASK.title, SAMPLE_TASK.description))
   await arrives("backlog", /1 answer needed/, "Backlog: intake has read the code and asks")
-
-  await tui.press("i")
-  station("i: what the agent would have assumed", await sees("What does a guest hear who gives no name?"))
-  await tui.press("enter")
-  await sees("Is the name translated or shortened?")
-  await tui.press("enter")
-  await gone("Enter approve")
+  const asked = await pilot.agrees(job.decisions.map(({ question }) => question))
+  station("i: what the agent would have assumed", asked)
   await arrives("backlog", /✓ ready/, "Backlog: agreed")
 
   await tui.press("m")
@@ -91,23 +63,27 @@ async function play(tui: Terminal, seen: Set<Status>, letWork: () => void): Prom
   await arrives("review", /2 findings · 0 ruled/, "Review: a reviewer has read the diff")
 
   await tui.press("v")
-  await sees("A guest with no name is welcomed as undefined")
-  station("v: the diff, with the findings on their lines", await sees(/Welcome to the teahouse, \$\{name\}/))
+  await pilot.sees(job.findings[0]!.title)
+  station("v: the diff, with the findings on their lines", await pilot.sees(/Welcome to the teahouse, \$\{name\}/))
   await tui.press("f")
-  await sees("2 findings, 1 ruled")
+  await pilot.sees("2 findings, 1 ruled")
   await tui.press("n", "g")
-  station("f, g: one is to be fixed, one is ignored", await sees("2 findings, 2 ruled"))
+  station("f, g: one is to be fixed, one is ignored", await pilot.sees("2 findings, 2 ruled"))
   await tui.press("s")
-  station("s: the finding goes back to the agent", await sees("The agent gets:"))
+  station("s: the finding goes back to the agent", await pilot.sees("The agent gets:"))
   await tui.press("enter")
-  await gone("The agent gets:")
+  await pilot.gone("The agent gets:")
   await tui.press("q")
   await arrives("review", /no findings: approve/, "Review again: the second try is clean")
 
   await tui.press("a")
-  station("a: exactly this tree goes into that branch", await sees("Enter merges"))
+  station("a: exactly this tree goes into that branch", await pilot.sees("Enter merges"))
   await tui.press("enter")
   await arrives("done", /✓ merged [0-9a-f]{7}/, "Done: merged")
+}
+
+function station(title: string, screen: string): void {
+  console.log(`──── ${title}\n${screen.trimEnd()}\n`)
 }
 
 /** What stands on the base branch now: one commit with exactly what was approved, and a clean checkout. */

@@ -1,5 +1,5 @@
 import { opencodeBinary } from "../../test/kit/sandbox.ts"
-import { SAMPLE_TASK } from "./sample.ts"
+import { SAMPLE_TASK } from "./jobs.ts"
 import type { Stage } from "./stage.ts"
 
 /** Of the person's own environment: what says which terminal this is. */

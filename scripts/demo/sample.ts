@@ -2,11 +2,13 @@
 export const SAMPLE_FILES: Readonly<Record<string, string>> = {
   "README.md": `# Teahouse
 
-Greets the guests of a teahouse.
+A teahouse in three functions.
 
-    node src/greet.js
+Open the board with \`/kagan\`, press \`n\` and write a task, for example
 
-Open the board with \`/kagan\`, press \`n\` and write a task, for example *Greet guests by their name*.
+- *Greet guests by their name*
+- *Show prices in euros*
+- *Let guests reserve a table*
 `,
   "package.json": `{
   "name": "teahouse",
@@ -40,24 +42,3 @@ test("a guest is welcomed", () => {
 })
 `,
 }
-
-/** The task that the demo is written for; any other title works too, with a smaller change. */
-export const SAMPLE_TASK = {
-  title: "Greet guests by their name",
-  description: "Whoever says their name at the door is greeted by it.",
-}
-
-/** What the scripted agent writes for the sample task, per iteration. */
-export const GREET_BY_NAME: readonly [first: string, later: string] = [
-  `/** What a guest hears at the door. */
-export function greet(name) {
-  return \`Welcome to the teahouse, \${name}\`
-}
-`,
-  `/** What a guest hears at the door. */
-export function greet(name) {
-  const known = name?.trim()
-  return known ? \`Welcome to the teahouse, \${known}\` : "Welcome to the teahouse"
-}
-`,
-]

@@ -1,6 +1,6 @@
 import { delay, text, toolCalls, type RecordedRequest, type Reply, type Script } from "../../test/kit/model.ts"
 import { firstAddedLine } from "../../test/kit/model-script.ts"
-import { GREET_BY_NAME } from "./sample.ts"
+import { JOBS, type Job } from "./jobs.ts"
 
 export interface Pace {
   /** How long the model "thinks" before each answer, so that a person can watch the states go by. */
@@ -25,7 +25,7 @@ function answer(request: RecordedRequest): Reply {
     case "plan":
       return text("This model is scripted and plans nothing: press n on the board to write a task.")
     case "intake":
-      return request.toolResults.length > 0 ? text("Two decisions are open.") : intake(request)
+      return request.toolResults.length > 0 ? text("The assessment is written down.") : intake(jobOf(request))
     case "validator":
       return request.toolResults.length > 0 ? text("The review is written down.") : review(request)
     case "work":
@@ -33,95 +33,50 @@ function answer(request: RecordedRequest): Reply {
   }
 }
 
-/** What the reviewer finds in the first try; the agent that reads it tries again, and better. */
-const CARELESS = "A guest with no name is welcomed as undefined"
+/** The job that a request is about, told by all that was said to the model. */
+export function jobOf(request: RecordedRequest): Job {
+  const said = wholeText(request)
+  return JOBS.find((job) => job.match.test(said))!
+}
 
-const isGreeting = (request: RecordedRequest) => /greet/i.test(wholeText(request))
-
-function intake(request: RecordedRequest): Reply {
-  const greeting = isGreeting(request)
-  return toolCalls({
-    name: "kagan_intake",
-    args: {
-      understanding: greeting
-        ? "greet() takes no argument today. It should take the guest's name and put it into the greeting."
-        : "A small change is wanted; the scripted model of this demo writes a note for it.",
-      decisions: greeting
-        ? [
-            {
-              question: "What does a guest hear who gives no name?",
-              assumption: "Nobody comes without a name, so nothing special is done.",
-              required: true,
-            },
-            {
-              question: "Is the name translated or shortened?",
-              assumption: "No, it is used as given.",
-              required: false,
-            },
-          ]
-        : [{ question: "Where does the note belong?", assumption: "Into docs/notes.md.", required: true }],
-      instruction: greeting
-        ? "Let greet(name) in src/greet.js return the greeting with the guest's name."
-        : "Write one line about the task into docs/notes.md.",
-      mode: "autonomous",
-      modeReason: "One function, with a test beside it.",
-    },
-  })
+function intake(job: Job): Reply {
+  const { understanding, decisions, instruction, mode, modeReason } = job
+  return toolCalls({ name: "kagan_intake", args: { understanding, decisions, instruction, mode, modeReason } })
 }
 
 function work(request: RecordedRequest): Reply {
   if (!request.tools.includes("write")) return text("This model is scripted: take a card through the board instead.")
-  const asked = request.messages.filter((message) => message.role === "user").length
+  const job = jobOf(request)
   const turn = request.messages.slice(request.messages.findLastIndex((message) => message.role === "user"))
   const called = turn.flatMap((message) => message.toolCalls.map((call) => call.name))
-  if (!isGreeting(request)) {
-    if (called.includes("write")) return text("The note is written.")
-    const content = Array.from({ length: asked }, (_, i) => `- Note ${i + 1}, written by the scripted model.\n`).join(
-      "",
-    )
-    return toolCalls({ name: "write", args: { filePath: "docs/notes.md", content: `# Notes\n\n${content}` } })
-  }
-  if (!called.includes("read")) return toolCalls({ name: "read", args: { filePath: "src/greet.js" } })
+  // The host lets nobody overwrite a file that they have not read.
+  if (!called.includes("read")) return toolCalls({ name: "read", args: { filePath: job.file } })
   if (!called.includes("write")) {
-    const again = wholeText(request).includes(CARELESS)
-    return toolCalls({ name: "write", args: { filePath: "src/greet.js", content: GREET_BY_NAME[again ? 1 : 0] } })
+    const complaint = job.findings[0]?.title
+    const again = complaint !== undefined && wholeText(request).includes(complaint)
+    const content = again ? (job.better ?? job.content) : job.content
+    return toolCalls({ name: "write", args: { filePath: job.file, content } })
   }
-  return text("greet(name) now puts the guest's name into the greeting.")
+  return text(job.done)
 }
 
 function review(request: RecordedRequest): Reply {
   const prompt = wholeText(request)
+  const job = jobOf(request)
   const added = firstAddedLine(prompt)
-  const careless = prompt.includes("+  return `Welcome to the teahouse, ${name}`")
   const at = added ? { location: `${added.file}:${added.line}` } : {}
+  const isBetter = job.better !== undefined && addsAllOf(job.better, prompt)
   return toolCalls({
     name: "kagan_findings",
-    args: {
-      summary: careless
-        ? "The greeting has the name in it. A guest without a name is greeted as undefined."
-        : "The change does what was agreed.",
-      findings: careless
-        ? [
-            {
-              kind: "bug",
-              severity: "high",
-              confidence: 9,
-              title: CARELESS,
-              detail: "greet() without an argument returns “Welcome to the teahouse, undefined”.",
-              ...at,
-            },
-            {
-              kind: "uncertainty",
-              severity: "low",
-              confidence: 5,
-              title: "The test was not extended",
-              detail: "test/greet.test.js still asks for the greeting without a name.",
-              location: "test/greet.test.js:5",
-            },
-          ]
-        : [],
-    },
+    args: isBetter
+      ? { summary: "The change does what was agreed, and the finding is gone.", findings: [] }
+      : { summary: job.summary, findings: job.findings.map((complaint) => ({ ...at, ...complaint })) },
   })
+}
+
+/** Whether a diff has every line of a text, added or unchanged. */
+function addsAllOf(content: string, diff: string): boolean {
+  return content.split("\n").every((line) => line === "" || diff.includes(`+${line}\n`) || diff.includes(` ${line}\n`))
 }
 
 const wholeText = (request: RecordedRequest) =>
