@@ -116,6 +116,7 @@ export function makeWorld(
   const prefix = `w${serial++}_`
   const sends: Send[] = []
   const asks: string[] = []
+  const away = new Map<string, number>()
   const logs: World["logs"] = []
 
   function session(id: string): FakeSession {
@@ -247,6 +248,7 @@ export function makeWorld(
         come(outcome) {
           if (send.back) return
           send.back = true
+          away.set(input.sessionID, world.inFlight(input.sessionID) - 1)
           if (outcome === "network" || outcome === "throw") return reject(new TypeError("fetch failed"))
           if (outcome === 404 || outcome === 400 || outcome === 500) {
             return resolve({ error: { message: `status ${outcome}` }, response: { status: outcome } })
@@ -256,6 +258,7 @@ export function makeWorld(
         },
       }
       this.#sends.push(send)
+      away.set(input.sessionID, world.inFlight(input.sessionID) + 1)
       world.maxInFlight = Math.max(world.maxInFlight, world.inFlight(input.sessionID))
       if (!world.held) send.come(world.outcome)
       return promise
@@ -301,7 +304,7 @@ export function makeWorld(
     announces: true,
     maxInFlight: 0,
     session,
-    inFlight: (id) => sends.filter((send) => !send.back && send.input.sessionID === id).length,
+    inFlight: (id) => away.get(id) ?? 0,
     wake: (id, source = "test:wake", more = {}) => promptAsyncAfterSessionIdle(args(id, source, more)),
     note: (id, source = "test:note", more = {}) => {
       const made = args(id, source, more)
