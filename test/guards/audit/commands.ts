@@ -8,12 +8,16 @@ const starters = new Set(["spawn", "spawnSync", "execFile", "execFileSync", "for
 const shells = /^(?:sh|bash|zsh|dash|ksh|fish|cmd|cmd\.exe|powershell|powershell\.exe|pwsh)$/
 const interpreters = /^(?:node|bun|deno|python3?|perl|ruby|env|xargs)$/
 const takesText = /^(?:-\w*c\w*|-e|-p|--eval|--print|\/[cCkK]|-[Cc]ommand)$/
+const modules = /^(?:node:)?child_process$|^bun$/
 const packages = /^(?:execa|cross-spawn|shelljs|zx|node-pty|bun-pty|tinyexec)(?:\/|$)/
+
+/** Something of this stands in every file that gets hold of what starts programs: handing it on is a finding itself. */
+const starts = /child_process|\b[bB]un\b|[.{,\s]\$(?!\{)|execa|cross-spawn|shelljs|\bzx\b|pty|tinyexec/
 
 /** Every command of the files below `prefix` whose words a shell, or another interpreter, would take apart. */
 export function auditCommands(audited: Audited, prefix: string): Finding[] {
   const { report, findings } = collector(audited)
-  for (const file of audited.sources(prefix)) commandsOf(audited, file, report)
+  for (const file of audited.sources(prefix)) if (starts.test(file.text)) commandsOf(audited, file, report)
   return findings
 }
 
@@ -23,6 +27,8 @@ function commandsOf({ checker }: Audited, file: ts.SourceFile, report: Report): 
     let symbol = checker.getSymbolAtLocation(node)
     if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol)
     for (const declaration of symbol?.declarations ?? []) {
+      const promised = ts.isVariableDeclaration(declaration) ? promisedBy(declaration.initializer) : undefined
+      if (promised) return starter(promised)
       const from = declaration.getSourceFile().fileName
       if (from.endsWith("/@types/node/child_process.d.ts")) return `child_process.${symbol!.name}`
       if (/\/bun-types\/.*\.d\.ts$/.test(from) && /^(?:spawn|spawnSync|\$)$/.test(symbol!.name))
@@ -38,6 +44,7 @@ function commandsOf({ checker }: Audited, file: ts.SourceFile, report: Report): 
     if (what === "exec" || what === "execSync" || what === "$") return report("shell text", name, node)
     if (!starters.has(what)) return
     const call = callOf(node)
+    if (!call && isPromisedToConstant(node)) return
     if (!call) return report("handed on", name, node)
     const [first, second] = call.arguments
     if (!first) return
@@ -94,8 +101,10 @@ function commandsOf({ checker }: Audited, file: ts.SourceFile, report: Report): 
   walk(file, (node) => {
     if (ts.isStringLiteralLike(node) && isModuleName(node)) {
       if (packages.test(node.text)) report("package", node.text, node)
+      if (ts.isExportDeclaration(node.parent) && modules.test(node.text))
+        report("handed on", `${node.text.replace("node:", "")}.*`, node.parent)
       const required = ts.isCallExpression(node.parent) && node.parent.expression.kind !== ts.SyntaxKind.ImportKeyword
-      if (required && /^(?:node:)?child_process$|^bun$/.test(node.text)) report("untyped", node.text, node.parent)
+      if (required && modules.test(node.text)) report("untyped", node.text, node.parent)
     } else if (ts.isIdentifier(node) && !isNamed(node)) {
       const access = ts.isPropertyAccessExpression(node.parent) && node.parent.name === node ? node.parent : node
       const name = starter(node)
@@ -111,6 +120,20 @@ function commandsOf({ checker }: Audited, file: ts.SourceFile, report: Report): 
       else if (text === "$" && /\/(?:bun-types|@opencode-ai\/plugin)\//.test(from)) report("shell text", "$", node)
     }
   })
+}
+
+/** `execFile` of `promisify(execFile)`, whose calls are then read under the constant's name. */
+function promisedBy(initializer: ts.Expression | undefined): ts.Expression | undefined {
+  if (!initializer || !ts.isCallExpression(initializer) || !/\bpromisify$/.test(initializer.expression.getText()))
+    return undefined
+  const [first] = initializer.arguments
+  return first && ts.isPropertyAccessExpression(first) ? (first.name as ts.Expression) : first
+}
+
+function isPromisedToConstant(node: ts.Node): boolean {
+  const { parent } = node
+  if (!ts.isCallExpression(parent) || !promisedBy(parent)) return false
+  return ts.isVariableDeclaration(parent.parent) && !!(ts.getCombinedNodeFlags(parent.parent) & ts.NodeFlags.Const)
 }
 
 function textOf(checker: ts.TypeChecker, key: ts.Node): string | undefined {

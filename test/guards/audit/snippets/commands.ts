@@ -46,30 +46,50 @@ export const commandWays: readonly Snippet[] = [
   },
   {
     name: "commands: whatever a variable says",
-    code: `import { spawn } from "node:child_process"
+    code: `import { execFile, spawn } from "node:child_process"
+      import { promisify } from "node:util"
       export const one = () => spawn(process.env.SHELL ?? "sh", [])
       export const two = (words: string[]) => Bun.spawn(words)
-      export const three = (start = spawn) => start`,
-    finds: ["program not constant: child_process.spawn", "unread command: Bun.spawn", "handed on: child_process.spawn"],
+      export const three = (start = spawn) => start
+      const run = promisify(execFile)
+      export const four = (text: string) => run("sh", ["-c", text], { shell: true })
+      export const five = [promisify(execFile)]`,
+    finds: [
+      "text as program: sh",
+      "shell option: child_process.execFile",
+      "handed on: child_process.execFile",
+      "program not constant: child_process.spawn",
+      "unread command: Bun.spawn",
+      "handed on: child_process.spawn",
+    ],
   },
   {
     name: "commands: other packages, and no types",
     code: `export const one = (load: { require: (name: string) => { exec(text: string): void } }) =>
         load.require("child_process").exec("ls")
+      export { spawn } from "node:child_process"
       export const two = async () => {
         const { execSync } = await import("node:child_process")
         const processes = await import("node:child_process")
         return [execSync("ls"), processes["exec"]("ls")]
       }`,
-    finds: ["untyped: child_process", "shell text: child_process.execSync", "shell text: child_process.exec"],
+    finds: [
+      "handed on: child_process.*",
+      "untyped: child_process",
+      "shell text: child_process.execSync",
+      "shell text: child_process.exec",
+    ],
   },
   {
     name: "commands: lists of arguments",
-    code: `import { execFileSync, spawn } from "node:child_process"
+    code: `import { execFile, execFileSync, spawn } from "node:child_process"
+      import { promisify } from "node:util"
       const git = "git"
       export const one = (words: readonly string[]) => spawn(git, [...words], { shell: false })
       export const two = (pid: number) => execFileSync("ps", ["-o", "lstart=", "-p", String(pid)])
       export const three = (name: string) => spawn("sh", ["-c", 'exec "$@"', "sh", name])
+      const run = promisify(execFile)
+      export const four = (name: string) => run("ls", [name])
       export const found = /a(b)/.exec("ab")
       export const own = { exec: (text: string) => text }.exec("ls")`,
     finds: [],
