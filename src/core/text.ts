@@ -6,7 +6,12 @@ import { eastAsianWidth } from "get-east-asian-width"
  * stay whole, and widths are counted in cells.
  */
 
-const PLAIN = /^[\x20-\x7e]*$/
+/**
+ * One code unit, one grapheme, one cell, and nothing that hides: most of what is shown, frames and signs included, so
+ * that it needs no segmentation.
+ */
+const PLAIN =
+  /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2300-\u2319\u2500-\u25fc\u26a0\u2713\u2717\u29d7]*$/
 const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" })
 const MARKS_PER_GRAPHEME = 6
 const ELLIPSIS = "…"

@@ -111,3 +111,13 @@ describe("longer texts", () => {
     expect(displayableLines("\tif\tx\n修\ty")).toEqual(["    if  x", "修  y"])
   })
 })
+
+test("the quick way for plain text agrees with the slow one", () => {
+  const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" })
+  for (let code = 0x20; code < 0x10000; code++) {
+    const text = String.fromCharCode(code)
+    // Beside a wide character the whole takes the slow way; what joins with its neighbour cannot be compared.
+    if (displayable(text) !== text || [...graphemes.segment(`${text}修`)].length !== 2) continue
+    expect([code, width(`${text}修`)]).toEqual([code, width(text) + 2])
+  }
+})

@@ -177,6 +177,48 @@ describe("what a card says", () => {
   })
 })
 
+describe("a thousand cards (C072)", () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      task(i + 1, `Task ${i + 1}`, { lastGatedStatus: i % 5 < 3 ? "done" : i % 5 === 3 ? "backlog" : "review" }),
+    )
+
+  test("a key draws as few lines as with sixty, and one card's event only its own", async () => {
+    const linesOf = async (count: number) => {
+      await open({ width: 160, height: 45, sessions: many(count) })
+      await stage.press("j", "j")
+      const { drawn } = stage.host
+      drawn.lines = 0
+      await stage.press("k")
+      const key = drawn.lines
+      drawn.lines = 0
+      stage.app.board.take(task(count, "Out of sight, renamed", { lastGatedStatus: "review" }))
+      await stage.settle()
+      return { key, unseen: drawn.lines }
+    }
+    const few = await linesOf(60)
+    stage.close()
+    expect(await linesOf(1_000)).toEqual(few)
+    expect(few).toEqual({ key: expect.any(Number), unseen: 0 })
+    expect(few.key).toBeLessThan(30)
+  })
+
+  test("a description of 100 KB is not drawn on the board, and a hundred events a key are not seen", async () => {
+    const long = task(1, "Pasted log", { description: "x".repeat(100_000), lastGatedStatus: "backlog" })
+    await open({ width: 160, height: 45, sessions: [long, ...many(1_000).slice(1)] })
+    const { drawn } = stage.host
+    await stage.press("1")
+    for (let i = 0; i < 100; i++) {
+      stage.push({ type: "facts", facts: facts(500 + i, { doing: `step ${i}` }) })
+    }
+    drawn.lines = 0
+    await stage.press("j")
+    expect(stage.app.selection.card()).toBe("ses_4")
+    expect(drawn.lines).toBeLessThan(30)
+    stage.showsNot("xxx")
+  })
+})
+
 describe("what is not a card", () => {
   test("a fork's copy, a child, an ordinary session and another clone's task stay away", async () => {
     const fork = { ...task(1, "Copied (fork #1)"), id: "ses_fork" }

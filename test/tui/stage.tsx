@@ -277,6 +277,8 @@ function hostScreen(options: StageOptions) {
   })
   const toasts: { readonly message: string; readonly variant?: string; readonly title?: string }[] = []
   const attention: string[] = []
+  /** Every line that is drawn anew asks for the theme. */
+  const drawn = { lines: 0 }
   const kv: Record<string, unknown> = options.kv ?? {}
   const slots: unknown[] = []
   const modes: string[] = []
@@ -435,7 +437,13 @@ function hostScreen(options: StageOptions) {
         vcs: { branch: "main" },
         config: {},
       },
-      theme: { current: options.theme ?? THEME, mode: () => "dark" },
+      theme: {
+        get current() {
+          drawn.lines++
+          return options.theme ?? THEME
+        },
+        mode: () => "dark",
+      },
       event: { on: () => () => {} },
       slots: { register: (slot: unknown) => slots.push(slot) },
     } as unknown as HostScreen
@@ -445,6 +453,7 @@ function hostScreen(options: StageOptions) {
     Screen,
     toasts,
     attention,
+    drawn,
     kv,
     slots,
     navigated,

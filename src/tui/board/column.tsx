@@ -1,4 +1,4 @@
-import { createMemo, createSignal, For } from "solid-js"
+import { createMemo, createSelector, createSignal, For } from "solid-js"
 import { STATUS_TITLE, type Status } from "../../core/task.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
@@ -21,6 +21,9 @@ export function Column(props: {
   const ids = () => app.board.columns()[props.status]
   const focused = () => app.selection.column() === props.status
   const cursor = () => (focused() ? app.selection.card() : undefined)
+
+  // Only the card that the cursor leaves and the one that it reaches are drawn anew.
+  const isCursor = createSelector(cursor)
 
   const shown = createMemo<{ first: number; count: number }>((before) => {
     const { first, cursor: scrolledAt } = scrolled()
@@ -97,7 +100,7 @@ export function Column(props: {
               id={id}
               width={inner()}
               density={props.density}
-              selected={cursor() === id}
+              selected={isCursor(id)}
               onMouseUp={() => app.options().mouse && props.onOpen(id)}
             />
           )}

@@ -1,6 +1,6 @@
 import { batch, createMemo, createRoot, mapArray, untrack, type Accessor } from "solid-js"
 import { createStore, produce, reconcile } from "solid-js/store"
-import { inColumn, runState, type RunState, type TaskFacts } from "../../core/board.ts"
+import { runState, type RunState, type TaskFacts } from "../../core/board.ts"
 import { readKagan } from "../../core/codec.ts"
 import type { DraftReply } from "../../core/protocol.ts"
 import {
@@ -42,10 +42,19 @@ type State = {
   pending: Record<string, string>
 }
 
+/** Where a card stands. */
+export type Place = {
+  readonly shelf: "active" | "archived" | "trashed"
+  readonly column: Status
+  readonly order: number
+  readonly number: number
+}
+
 /** What a view needs of one task; every member is live. */
 export type Card = {
   readonly id: string
   readonly entry: TaskEntry
+  readonly place: Accessor<Place>
   readonly run: Accessor<RunState>
   /** Spent on the task, its helpers and its worker. */
   readonly cost: Accessor<number>
@@ -90,7 +99,6 @@ export function createBoard(input: {
 
     const isHere = (entry: TaskEntry) => state.repo === "" || entry.meta.repo === state.repo
     const here = createMemo(() => Object.values(state.tasks).filter(isHere))
-    const active = createMemo(() => here().filter((entry) => !entry.meta.archivedAt && !entry.meta.trashedAt))
     const cards = mapped(here, (entry) => makeCard(entry))
     const cardOf = (sessionID: string) => cards().get(sessionID)
 
@@ -111,13 +119,27 @@ export function createBoard(input: {
         for (const helperID of helperIDs(entry)) sum += state.helpers[helperID]?.cost ?? 0
         return sum
       })
+      const place = createMemo(
+        (): Place => {
+          const { meta } = entry
+          return {
+            shelf: meta.trashedAt ? "trashed" : meta.archivedAt ? "archived" : "active",
+            column: columnOf(meta),
+            order: meta.order,
+            number: meta.taskNumber,
+          }
+        },
+        undefined,
+        { equals: samePlace },
+      )
       return {
         id,
         entry,
+        place,
         run,
         cost,
         facts,
-        column: () => columnOf(entry.meta),
+        column: () => place().column,
         pending: () => state.pending[id],
         progress: () => state.progress[entry.meta.run?.workerID ?? id],
         intake() {
@@ -131,35 +153,43 @@ export function createBoard(input: {
       }
     }
 
-    const everything = createMemo(() => {
-      const drafts = state.drafts.map((draft) => draftCard(draft.id))
-      return byStatus((status) => {
-        const ids = inColumn(active(), status).map((task) => task.meta.sessionID)
-        return status === "backlog" ? [...ids, ...drafts] : ids
-      })
+    /** Of each shelf the columns, in order. One card's change costs a look at each card's place, and no more. */
+    const shelves = createMemo(() => {
+      const sorted = { active: byStatus(placed), archived: byStatus(placed), trashed: byStatus(placed) }
+      for (const card of cards().values()) {
+        const place = card.place()
+        sorted[place.shelf][place.column].push({ id: card.id, ...place })
+      }
+      return {
+        active: byStatus((status) => sorted.active[status].sort(byOrder).map(({ id }) => id)),
+        archived: byStatus((status) => sorted.archived[status].sort(newestFirst).map(({ id }) => id)),
+        trashed: byStatus((status) => sorted.trashed[status].sort(newestFirst).map(({ id }) => id)),
+      }
     })
+    const drafts = createMemo(() => state.drafts.map((draft) => draftCard(draft.id)), [], { equals: sameList })
+    const listed = STATUSES.map((status) =>
+      createMemo(
+        () => {
+          const ids = shelves().active[status]
+          return status === "backlog" && drafts().length > 0 ? [...ids, ...drafts()] : ids
+        },
+        [] as readonly string[],
+        { equals: sameList },
+      ),
+    )
+    const everything = createMemo(() => byStatus((status) => listed[STATUSES.indexOf(status)]!()))
     /** What the filter lets through; without one, everything. */
     const columns = createMemo(() => {
       const matches = input.matches()
       const scope = input.scope()
-      const listed = scope === "active" ? everything() : putAway(scope)
-      if (!matches) return listed
+      const found = scope === "active" ? everything() : shelves()[scope]
+      if (!matches) return found
       const kept = (id: string) => {
         const card = cards().get(id)
         return card !== undefined && matches(card)
       }
-      return byStatus((status) => listed[status].filter(kept))
+      return byStatus((status): readonly string[] => found[status].filter(kept))
     })
-
-    function putAway(scope: "archived" | "trashed") {
-      const list = here().filter(({ meta }) =>
-        scope === "trashed" ? meta.trashedAt : meta.archivedAt && !meta.trashedAt,
-      )
-      list.sort((a, b) => b.meta.taskNumber - a.meta.taskNumber)
-      return byStatus((status) =>
-        list.filter(({ meta }) => columnOf(meta) === status).map(({ meta }) => meta.sessionID),
-      )
-    }
 
     const needing = createMemo(() =>
       STATUSES.flatMap((status) => everything()[status]).filter((id) => cards().get(id)?.run().needsYou),
@@ -261,7 +291,22 @@ export function isRunning(card: Card): boolean {
   return kind === "busy" || kind === "retry" || kind === "blocked"
 }
 
-function byStatus(list: (status: Status) => string[]): Record<Status, string[]> {
+type Placed = Place & { readonly id: string }
+
+const placed = (): Placed[] => []
+/** The person's own order. */
+const byOrder = (a: Placed, b: Placed) => a.order - b.order || a.number - b.number
+const newestFirst = (a: Placed, b: Placed) => b.number - a.number
+
+function samePlace(a: Place | undefined, b: Place): boolean {
+  return a?.shelf === b.shelf && a.column === b.column && a.order === b.order && a.number === b.number
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((id, index) => id === b[index])
+}
+
+function byStatus<T>(list: (status: Status) => T): Record<Status, T> {
   return {
     backlog: list("backlog"),
     in_progress: list("in_progress"),

@@ -57,19 +57,19 @@ export function createReview(app: App, commands: Commands, sessionID: string) {
   const item = () => items()[index()]
 
   const shown = createMemo((): { file?: DiffFileReply; rows: readonly Row[] } => {
-    const current = item()
-    if (!current) return { rows: [] }
-    if (current.kind === "file") return { file: current.file, rows: fileRows(current.file, current.findings, cells()) }
-    const file = fileOf(current.judged.finding.location?.path)
+    const here = item()
+    if (!here) return { rows: [] }
+    if (here.kind === "file") return { file: here.file, rows: fileRows(here.file, here.findings, cells()) }
+    const file = fileOf(here.judged.finding.location?.path)
     return file
       ? { file, rows: fileRows(file, inFile(file), cells()) }
-      : { rows: fileRows(undefined, [current.judged], cells()) }
+      : { rows: fileRows(undefined, [here.judged], cells()) }
   })
 
   function select(next: number) {
     setAt(Math.max(0, Math.min(next, items().length - 1)))
-    const current = item()
-    const row = current?.kind === "finding" ? findingAt(shown().rows, current.judged.finding.id) : 0
+    const here = item()
+    const row = here?.kind === "finding" ? findingAt(shown().rows, here.judged.finding.id) : 0
     scrollTo(row < 4 ? 0 : row - 4)
   }
 
