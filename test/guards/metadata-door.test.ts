@@ -23,7 +23,7 @@ const doors: readonly Allowed[] = [
   {
     rule: "entrance",
     symbol: "HostDoors.metadata",
-    file: "src/server/running.ts",
+    file: "src/server/supervision.ts",
     count: 1,
     reason: "hands the door to the one writer",
   },

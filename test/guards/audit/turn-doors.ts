@@ -4,7 +4,7 @@ const host = "src/shared/host.ts"
 const gate = "src/shared/prompt-async-gate.ts"
 const inject = "src/shared/inject.ts"
 const entry = "src/server.ts"
-const wiring = "src/server/running.ts"
+const wiring = "src/server/supervision.ts"
 const reader = "src/tui/client.ts"
 const oneDialect = "the one place that turns the host's client into doors"
 
