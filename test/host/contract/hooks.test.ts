@@ -83,6 +83,13 @@ fact("idioms §5", "the config hooks of two plugins change one config in place, 
   return "the second sees what the first added; config.get has the user's, the first's and the second's"
 })
 
+fact("facts §0", "a v2 client over the given client's address and fetch works in the server half", async () => {
+  const half = await bench.probe.server(bench.box.repo.dir)
+  const listed = await half.run(async (p) => (await p.client.session.list({ limit: 1 })).response?.status)
+  expect(listed).toBe(200)
+  return "session.list answers 200"
+})
+
 fact("facts §2", "options come from the entry in the half's own file, undefined without", async () => {
   const dir = bench.box.repo.dir
   const first = await (await bench.probe.server(dir)).run((p) => p.options as any)

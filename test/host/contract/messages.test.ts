@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from "vitest"
-import { hang, text, toolCalls, type Reply } from "../../kit/model.ts"
+import { hang, text, toolCalls } from "../../kit/model.ts"
 import { must, openBench, until, type Bench } from "./bench.ts"
 import { contract } from "./facts.ts"
+import { talkTo } from "./talk.ts"
 
 const { fact, compare } = contract("messages")
 
@@ -37,41 +38,8 @@ beforeAll(async () => {
 afterAll(() => bench?.dispose())
 beforeEach(() => bench.model.script(() => text("Done.")))
 
-const create = async (input: Parameters<Bench["client"]["session"]["create"]>[0] = {}) =>
-  (await must(bench.client.session.create({ title: "A session", ...input }))).id
+const { create, say, store, turn, idle, isIdle, told, messages, texts, requests, asked, held } = talkTo(() => bench)
 const part = (words: string, more: object = {}) => ({ type: "text" as const, text: words, ...more })
-const store = (sessionID: string, words: string, more: object = {}) =>
-  must(bench.client.session.prompt({ sessionID, noReply: true, parts: [part(words)], ...more }))
-const say = (sessionID: string, words: string, more: object = {}) =>
-  bench.client.session.promptAsync({ sessionID, parts: [part(words)], ...more })
-const isIdle = (sessionID: string) => (event: { type: string; properties: any }) =>
-  event.type === "session.idle" && event.properties.sessionID === sessionID
-async function turn(sessionID: string, words: string, more: object = {}): Promise<void> {
-  const from = bench.mark()
-  await must(bench.client.session.prompt({ sessionID, parts: [part(words)], ...more }))
-  await bench.events.waitFor(isIdle(sessionID), 60_000, from)
-}
-const messages = (sessionID: string) => must(bench.client.session.messages({ sessionID }))
-const texts = async (sessionID: string) =>
-  (await messages(sessionID)).map(
-    (one) => `${one.info.role}: ${one.parts.map((part) => (part.type === "text" ? part.text : "")).join("")}`,
-  )
-/** Requests of the session that began with these words. */
-const requestsOf = (words: string) =>
-  bench.model.requests.filter(
-    (request) =>
-      request.kind === "work" &&
-      request.messages.some((message) => message.role === "user" && message.text.includes(words)),
-  )
-
-function held(reply: Reply = text("At last.")) {
-  const gate = Promise.withResolvers<void>()
-  bench.model.script(async () => {
-    await gate.promise
-    return reply
-  })
-  return { let: () => gate.resolve() }
-}
 let ids = 0
 /** Ids that grow like the host's own. */
 const mint = (prefix: "msg" | "prt") =>
@@ -95,12 +63,12 @@ fact("M5", "a noReply message during the final step makes the loop ask the model
   const id = await create()
   const gate = held()
   await say(id, "the final step")
-  await bench.model.waitForRequest((request) => request.lastUser === "the final step")
+  await asked("the final step")
   await store(id, "stored in the final step")
   gate.let()
-  await bench.events.waitFor(isIdle(id))
-  expect(requestsOf("the final step").length).toBe(2)
-  expect(requestsOf("the final step")[1]!.lastUser).toBe("stored in the final step")
+  await idle(id)
+  expect(requests("the final step").length).toBe(2)
+  expect(requests("the final step")[1]!.lastUser).toBe("stored in the final step")
   return "2 requests instead of 1"
 })
 
@@ -108,12 +76,12 @@ fact("M5", "that extra request does not come when the step is aborted; the messa
   const id = await create()
   bench.model.script(() => hang("thinking"))
   await say(id, "the aborted step")
-  await bench.model.waitForRequest((request) => request.lastUser === "the aborted step")
+  await asked("the aborted step")
   await store(id, "stored before the abort")
   const from = bench.mark()
   await must(bench.client.session.abort({ sessionID: id }))
   await until("both idles of the abort", () => bench.heard(id, from).filter(isIdle(id)).length >= 2)
-  expect(requestsOf("the aborted step").length).toBe(1)
+  expect(requests("the aborted step").length).toBe(1)
   expect(await texts(id)).toContain("user: stored before the abort")
   return "1 request; the message is in the transcript"
 })
@@ -128,7 +96,7 @@ fact("M6", "a noReply send awaited inside a tool hook does not deadlock, costs n
       : toolCalls({ name: "probe_tool", args: {} }),
   )
   await turn(id, "one tool call")
-  const [, second, ...more] = requestsOf("one tool call")
+  const [, second, ...more] = requests("one tool call")
   expect(more).toEqual([])
   const tail = second!.messages.slice(-4).map((message) => `${message.role}: ${message.text}`)
   expect(tail.slice(1)).toEqual([
@@ -150,8 +118,8 @@ fact("M6", "the hooks of parallel tool calls run concurrently", async () => {
   )
   await turn(id, "three tool calls")
   expect(await half.run((p) => p.state["flight"].most as number)).toBeGreaterThan(1)
-  expect(requestsOf("three tool calls").length).toBe(2)
-  const second = requestsOf("three tool calls")[1]!.messages.map((message) => message.role)
+  expect(requests("three tool calls").length).toBe(2)
+  const second = requests("three tool calls")[1]!.messages.map((message) => message.role)
   expect(second.slice(-9)).toEqual(["tool", "tool", "tool", "user", "user", "user", "user", "user", "user"])
   return "more than one hook in flight; the stored messages stand after all three results, still 2 requests"
 })
@@ -159,12 +127,15 @@ fact("M6", "the hooks of parallel tool calls run concurrently", async () => {
 fact("M4", "two prompts at once on an idle session: both stored, and answered together", async () => {
   const id = await create()
   await Promise.all([say(id, "twin one"), say(id, "twin two")])
-  await bench.events.waitFor(isIdle(id))
+  await idle(id)
   await until("an answer", async () => (await messages(id)).some((one) => (one.info as any).finish === "stop"))
   const all = await messages(id)
   expect(all.filter((one) => one.info.role === "user").length).toBe(2)
-  const requests = requestsOf("twin")
-  expect(requests.at(-1)!.messages.filter((message) => message.text.startsWith("twin")).length).toBe(2)
+  expect(
+    requests("twin")
+      .at(-1)!
+      .messages.filter((message) => message.text.startsWith("twin")).length,
+  ).toBe(2)
   return "2 user messages; the last request holds both"
 })
 
@@ -230,7 +201,7 @@ fact("M10", "the same message id twice is one message and one request; without p
   await turn(id, "", input)
   await must(bench.client.session.prompt({ sessionID: id, ...input }))
   expect(await texts(id)).toEqual(["user: sent twice", "assistant: Done."])
-  expect(requestsOf("sent twice").length).toBe(1)
+  expect(requests("sent twice").length).toBe(1)
   const loose = { messageID: mint("msg"), parts: [part("no part id")] }
   await turn(id, "", loose)
   await must(bench.client.session.prompt({ sessionID: id, ...loose }))
@@ -255,13 +226,14 @@ fact("M10", "a message can be deleted while idle, not while busy", async () => {
   const [first] = await messages(id)
   const gate = held()
   await say(id, "hold on")
-  await bench.model.waitForRequest((request) => request.lastUser === "hold on")
+  await asked("hold on")
   const busy = await bench.client.session.deleteMessage({ sessionID: id, messageID: first!.info.id })
+  const from = bench.mark()
   gate.let()
-  await bench.events.waitFor(isIdle(id), 60_000, bench.mark() - 1)
-  await until("idle", async () => (await must(bench.client.session.status()))[id] === undefined)
-  const idle = await bench.client.session.deleteMessage({ sessionID: id, messageID: first!.info.id })
-  expect([busy.response?.status, idle.response?.status]).toEqual([409, 200])
+  await idle(id, from)
+  await until("it is idle", async () => (await must(bench.client.session.status()))[id] === undefined)
+  const rested = await bench.client.session.deleteMessage({ sessionID: id, messageID: first!.info.id })
+  expect([busy.response?.status, rested.response?.status]).toEqual([409, 200])
   return "409 while busy, 200 when idle"
 })
 
@@ -269,7 +241,7 @@ fact("M11", "a message id lower than the existing ones still gets its turn", asy
   const id = await create()
   await turn(id, "first")
   await turn(id, "late in an early name", { messageID: "msg_000000000001aaaaaaaaaaaaaa" })
-  expect(requestsOf("late in an early name").length).toBe(1)
+  expect(requests("late in an early name").length).toBe(1)
   return "1 request"
 })
 
@@ -279,8 +251,7 @@ fact("M21", "a noReply send inside chat.message does not deadlock and becomes th
   await half.run((p, session) => void (p.state["storeInChat"] = session), id)
   await turn(id, "typed by a person")
   expect(await texts(id)).toEqual(["user: typed by a person", "user: stored in chat.message", "assistant: Done."])
-  const requests = requestsOf("typed by a person")
-  expect(requests.map((request) => request.lastUser)).toEqual(["stored in chat.message"])
+  expect(requests("typed by a person").map((request) => request.lastUser)).toEqual(["stored in chat.message"])
   return "stored after the person's message, one request"
 })
 
@@ -304,16 +275,46 @@ fact("facts §13", "chat.message fires at once, also while the session is busy",
   const id = await create()
   const gate = held()
   await say(id, "hold the line")
-  await bench.model.waitForRequest((request) => request.lastUser === "hold the line")
+  await asked("hold the line")
   await say(id, "said meanwhile")
   await bench.probe.waitFor(
     (one) => one["hook"] === "chat.message" && one["output"].parts[0]?.text === "said meanwhile",
   )
-  expect(requestsOf("hold the line").length).toBe(1)
+  expect(requests("hold the line").length).toBe(1)
   gate.let()
-  await until("both answered", () => requestsOf("said meanwhile").length === 1)
-  await until("idle", async () => (await must(bench.client.session.status()))[id] === undefined)
+  await until("both answered", () => requests("said meanwhile").length === 1)
+  await until("it is idle", async () => (await must(bench.client.session.status()))[id] === undefined)
   return "the hook runs before the running step ends"
 })
+
+fact("facts §5", "a command typed with ! is a synthetic pair of messages and costs no model request", async () => {
+  const id = await create()
+  const before = bench.model.count()
+  await must(bench.client.session.shell({ sessionID: id, agent: "build", command: "echo typed" }))
+  const [user, assistant] = await messages(id)
+  expect(user!.parts).toMatchObject([{ synthetic: true, text: "The following tool was executed by the user" }])
+  expect(assistant!.parts.find((one) => one.type === "tool")).toMatchObject({
+    tool: "bash",
+    state: { status: "completed" },
+  })
+  expect(bench.model.count()).toBe(before)
+  return `user: "${(user!.parts[0] as { text: string }).text}", assistant: a completed bash part; 0 requests`
+})
+
+fact(
+  "facts §5",
+  "a compaction is a user message with a compaction part, a summary, and session.compacted",
+  async () => {
+    const id = await create()
+    await turn(id, "something to sum up")
+    const from = bench.mark()
+    await must(bench.client.session.summarize({ sessionID: id, providerID: "mock", modelID: "m1" }))
+    await told("session.compacted", id, from)
+    const all = await messages(id)
+    const asked = all.findIndex((one) => one.parts.some((part) => part.type === "compaction"))
+    expect([all[asked]!.info.role, (all[asked + 1]!.info as any).summary]).toEqual(["user", true])
+    return "the compaction part stands in a user message, the answer to it has summary: true"
+  },
+)
 
 compare()

@@ -2,8 +2,9 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, expect } from "vitest"
 import { text, toolCalls } from "../../kit/model.ts"
-import { must, openBench, sessionOf, until, type Bench } from "./bench.ts"
+import { must, openBench, until, type Bench } from "./bench.ts"
 import { contract } from "./facts.ts"
+import { talkTo } from "./talk.ts"
 
 const { fact, compare } = contract("permissions")
 
@@ -44,15 +45,9 @@ const helperRules = [
   rule("hidden_tool", "allow"),
 ]
 
-const create = async (input: Parameters<Bench["client"]["session"]["create"]>[0] = {}) =>
-  (await must(bench.client.session.create({ title: "A session", ...input }))).id
+const { create, say, idle, told, last, lastTool } = talkTo(() => bench)
 const prompt = (sessionID: string, words: string, more: object = {}) =>
   must(bench.client.session.prompt({ sessionID, parts: [{ type: "text", text: words }], ...more }))
-const lastMessage = async (sessionID: string) => (await must(bench.client.session.messages({ sessionID }))).at(-1)!
-const lastTool = async (sessionID: string): Promise<any> =>
-  (await must(bench.client.session.messages({ sessionID })))
-    .flatMap((one) => one.parts)
-    .findLast((part) => part.type === "tool")
 const callOnce = (name: string, args: unknown) =>
   bench.model.script((request) => (request.toolResults.length > 0 ? text("Done.") : toolCalls({ name, args })))
 /** The tools that one prompt's request offers. */
@@ -61,17 +56,14 @@ async function toolsOf(sessionID: string, more: object = {}): Promise<readonly s
   await prompt(sessionID, words, more)
   return bench.model.requests.find((request) => request.kind === "work" && request.lastUser === words)!.tools
 }
-const idleOf = (id: string, from: number) =>
-  bench.events.waitFor((event) => event.type === "session.idle" && sessionOf(event) === id, 60_000, from)
-
 let commands = 0
 /** Starts a turn in the worktree whose model wants to run a command that has to be asked about. */
 async function askOfCommand(): Promise<{ id: string; from: number; asked: any }> {
   const id = await create({ directory: tree })
   callOnce("bash", { command: `echo ${++commands}`, description: "says a number" })
   const from = bench.mark()
-  await bench.client.session.promptAsync({ sessionID: id, parts: [{ type: "text", text: "run it" }] })
-  const asked = await bench.events.waitFor((event) => event.type === "permission.asked" && sessionOf(event) === id)
+  await say(id, "run it")
+  const asked = await told("permission.asked", id)
   return { id, from, asked: asked.properties }
 }
 async function askQuestion(): Promise<{ id: string; from: number; asked: any }> {
@@ -89,8 +81,8 @@ async function askQuestion(): Promise<{ id: string; from: number; asked: any }> 
     ],
   })
   const from = bench.mark()
-  await bench.client.session.promptAsync({ sessionID: id, parts: [{ type: "text", text: "ask me" }] })
-  const asked = await bench.events.waitFor((event) => event.type === "question.asked" && sessionOf(event) === id)
+  await say(id, "ask me")
+  const asked = await told("question.asked", id)
   return { id, from, asked: asked.properties }
 }
 
@@ -107,7 +99,7 @@ fact(
     })
     expect((await must(bench.client.session.status({ directory: tree })))[id]).toEqual({ type: "busy" })
     await must(bench.client.permission.reply({ directory: tree, requestID: asked.id, reply: "once" }))
-    await idleOf(id, from)
+    await idle(id, from)
     expect(bench.events.of("permission.updated")).toEqual([])
     expect(bench.probe.records().filter((one) => one["hook"] === "permission.ask")).toEqual([])
     return `{${Object.keys(asked).toSorted().join(", ")}}; the session stays busy; hook calls: 0`
@@ -121,7 +113,7 @@ fact("facts §7", "a permission is listed and answered in its session's director
   const astray = await bench.client.permission.reply({ requestID: asked.id, reply: "once" })
   expect(astray.response?.status).toBe(404)
   await must(bench.client.permission.reply({ directory: tree, requestID: asked.id, reply: "once" }))
-  await idleOf(id, from)
+  await idle(id, from)
   expect((await lastTool(id)).state.status).toBe("completed")
   return "main lists 0, the worktree 1; a reply without directory 404, with it the turn goes on"
 })
@@ -131,21 +123,22 @@ fact("facts §7", "a rejection with a message is told to the model, without one 
   await must(
     bench.client.permission.reply({ directory: tree, requestID: told.asked.id, reply: "reject", message: "use ls" }),
   )
-  await idleOf(told.id, told.from)
+  await idle(told.id, told.from)
   expect((await lastTool(told.id)).state.error).toContain("use ls")
-  expect((await lastMessage(told.id)).info).toMatchObject({ finish: "stop" })
+  expect((await last(told.id)).info).toMatchObject({ finish: "stop" })
   const silent = await askOfCommand()
   await must(bench.client.permission.reply({ directory: tree, requestID: silent.asked.id, reply: "reject" }))
-  await idleOf(silent.id, silent.from)
-  const last = (await lastMessage(silent.id)).info as any
-  expect([last.finish, last.error]).toEqual(["tool-calls", undefined])
-  return "with: tool error with the words, then finish stop; without: idle with finish tool-calls, no error on the message"
+  await idle(silent.id, silent.from)
+  const ended = (await last(silent.id)).info as any
+  expect([ended.finish, ended.error]).toEqual(["tool-calls", undefined])
+  expect((await lastTool(silent.id)).state.error).toContain("rejected permission")
+  return "with: tool error with the words, then finish stop; without: idle with finish tool-calls, no error on the message, tool error (rejected permission)"
 })
 
 fact("facts §6", "abort leaves the permission pending", async () => {
   const { id, from, asked } = await askOfCommand()
   await must(bench.client.session.abort({ sessionID: id }))
-  await idleOf(id, from)
+  await idle(id, from)
   await until("the status is idle", async () => !(await must(bench.client.session.status({ directory: tree })))[id])
   const pending = await must(bench.client.permission.list({ directory: tree }))
   expect(pending.map((one) => one.id)).toContain(asked.id)
@@ -159,18 +152,18 @@ fact("facts §7", "a question is answered in its directory, and the turn goes on
   const astray = await bench.client.question.reply({ requestID: asked.id, answers: [["B"]] })
   expect(astray.response?.status).toBe(404)
   await must(bench.client.question.reply({ directory: tree, requestID: asked.id, answers: [["B"]] }))
-  await idleOf(id, from)
+  await idle(id, from)
   expect((await lastTool(id)).state.status).toBe("completed")
-  expect((await lastMessage(id)).info).toMatchObject({ finish: "stop" })
+  expect((await last(id)).info).toMatchObject({ finish: "stop" })
   return "without directory 404; with it the tool completes and the turn ends with finish stop"
 })
 
 fact("facts §7", "a dismissed question ends the turn", async () => {
   const { id, from, asked } = await askQuestion()
   await must(bench.client.question.reject({ directory: tree, requestID: asked.id }))
-  await idleOf(id, from)
-  const last = (await lastMessage(id)).info as any
-  expect([last.finish, last.error]).toEqual(["tool-calls", undefined])
+  await idle(id, from)
+  const ended = (await last(id)).info as any
+  expect([ended.finish, ended.error]).toEqual(["tool-calls", undefined])
   expect((await lastTool(id)).state).toMatchObject({ status: "error", error: expect.stringContaining("dismissed") })
   return "idle with finish tool-calls, the tool part in error (dismissed)"
 })
@@ -236,11 +229,11 @@ fact("facts §13", "session.update appends rules; a prompt's tools map replaces 
 fact("facts §13", "a remembered always undoes a pattern's deny in a later session, not a tool's removal", async () => {
   const ask = await create({ directory: tree, permission: [rule("bash", "ask")] })
   callOnce("bash", { command: "git status --short", description: "x" })
-  await bench.client.session.promptAsync({ sessionID: ask, parts: [{ type: "text", text: "ask" }] })
-  const asked = await bench.events.waitFor((event) => event.type === "permission.asked" && sessionOf(event) === ask)
+  await say(ask, "ask")
+  const asked = await told("permission.asked", ask)
   const from = bench.mark()
   await must(bench.client.permission.reply({ directory: tree, requestID: asked.properties.id, reply: "always" }))
-  await idleOf(ask, from)
+  await idle(ask, from)
   const denied = await create({
     directory: tree,
     permission: [rule("bash", "allow"), rule("bash", "deny", "git status*")],

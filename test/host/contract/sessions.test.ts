@@ -73,6 +73,22 @@ fact("facts §5", "update replaces the metadata as a whole and moves time.update
   return `${JSON.stringify({ kagan: { v: 1 }, other: true })} after update ${JSON.stringify({ other: 1 })}: ${JSON.stringify(after.metadata)}`
 })
 
+fact("facts §5", "create takes title, agent, model, rules and metadata", async () => {
+  const permission = [{ permission: "bash", pattern: "*", action: "deny" as const }]
+  const input = {
+    agent: "plan",
+    model: { providerID: "mock", id: "m2" },
+    permission,
+    metadata: { kagan: { v: 1 } },
+  }
+  const session = await create(input)
+  expect(await must(bench.client.session.get({ sessionID: session.id }))).toMatchObject({
+    title: "A session",
+    ...input,
+  })
+  return "all of them stand in the session's row"
+})
+
 fact("facts §5", "a title update leaves the metadata alone", async () => {
   const session = await create({ metadata: { kagan: { v: 1 } } })
   await must(bench.client.session.update({ sessionID: session.id, title: "Another title" }))

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect } from "vitest"
-import { hang, text, toolCalls, type Reply } from "../../kit/model.ts"
+import { failure, hang, sequence, text, toolCalls } from "../../kit/model.ts"
 import { must, openBench, until, type Bench } from "./bench.ts"
 import { contract } from "./facts.ts"
+import { talkTo } from "./talk.ts"
 
 const { fact, compare } = contract("turns")
 
@@ -26,31 +27,7 @@ beforeAll(async () => {
 afterAll(() => bench?.dispose())
 beforeEach(() => bench.model.script(() => text("Done.")))
 
-const create = async (input: Parameters<Bench["client"]["session"]["create"]>[0] = {}) =>
-  (await must(bench.client.session.create({ title: "A session", ...input }))).id
-const say = (sessionID: string, words: string, more: object = {}) =>
-  bench.client.session.promptAsync({ sessionID, parts: [{ type: "text", text: words }], ...more })
-const isIdle = (sessionID: string) => (event: { type: string; properties: any }) =>
-  event.type === "session.idle" && event.properties.sessionID === sessionID
-/** Runs one turn to its idle. */
-async function turn(sessionID: string, words: string, more: object = {}): Promise<void> {
-  const from = bench.mark()
-  await must(bench.client.session.prompt({ sessionID, parts: [{ type: "text", text: words }], ...more }))
-  await bench.events.waitFor(isIdle(sessionID), 60_000, from)
-}
-const messages = (sessionID: string) => must(bench.client.session.messages({ sessionID }))
-const requestsWith = (words: string) =>
-  bench.model.requests.filter((request) => request.messages.some((message) => message.text.includes(words)))
-
-/** A script that holds its answers until they are let go. */
-function held(reply: Reply = text("At last.")) {
-  const gate = Promise.withResolvers<void>()
-  bench.model.script(async () => {
-    await gate.promise
-    return reply
-  })
-  return { let: () => gate.resolve() }
-}
+const { create, say, turn, idle, isIdle, told, messages, last, requests, asked, held } = talkTo(() => bench)
 
 fact("M1", "the first prompt of a process is stored before its turn is busy", async () => {
   const id = await create()
@@ -86,9 +63,9 @@ fact(
     const id = await create()
     const from = bench.mark()
     await turn(id, "hello")
-    const last = (await messages(id)).at(-1)!.info
-    expect(last).toMatchObject({ role: "assistant", finish: "stop", time: { completed: expect.any(Number) } })
-    expect((last as any).error).toBeUndefined()
+    const answer = (await last(id)).info
+    expect(answer).toMatchObject({ role: "assistant", finish: "stop", time: { completed: expect.any(Number) } })
+    expect((answer as any).error).toBeUndefined()
     const session = await must(bench.client.session.get({ sessionID: id }))
     expect(session.tokens).toMatchObject({ input: 10, output: 5 })
     expect(session.cost).toBe(0)
@@ -109,11 +86,11 @@ fact("M3", "status is per directory, and absent means idle", async () => {
   const id = await create({ directory: tree })
   const gate = held()
   await say(id, "hold this")
-  await bench.model.waitForRequest((request) => request.lastUser === "hold this")
+  await asked("hold this")
   expect((await must(bench.client.session.status({ directory: tree })))[id]).toEqual({ type: "busy" })
   expect((await must(bench.client.session.status()))[id]).toBeUndefined()
   gate.let()
-  await bench.events.waitFor(isIdle(id))
+  await idle(id)
   expect((await must(bench.client.session.status({ directory: tree })))[id]).toBeUndefined()
   return "while busy: its own directory says busy, the main directory nothing; after the turn: nothing"
 })
@@ -122,7 +99,7 @@ fact("M2", "aborting a running turn emits two idle pairs, the first before the m
   const id = await create()
   bench.model.script(() => hang("thinking"))
   await say(id, "abort me")
-  await bench.events.waitFor((event) => event.type === "message.part.delta" && event.properties.sessionID === id)
+  await told("message.part.delta", id)
   const from = bench.mark()
   await must(bench.client.session.abort({ sessionID: id }))
   const pairs = () => bench.heard(id, from).filter((event) => event.type === "session.idle").length
@@ -133,8 +110,10 @@ fact("M2", "aborting a running turn emits two idle pairs, the first before the m
   )
   expect(heard.findIndex(isIdle(id))).toBeLessThan(final)
   expect(heard.some((event) => event.type === "session.error")).toBe(true)
-  const last = (await messages(id)).at(-1)!.info as any
-  expect(last).toMatchObject({ error: { name: "MessageAbortedError" }, time: { completed: expect.any(Number) } })
+  expect((await last(id)).info).toMatchObject({
+    error: { name: "MessageAbortedError" },
+    time: { completed: expect.any(Number) },
+  })
   expect(pairs()).toBe(2)
   return "idle, then the message with MessageAbortedError and time.completed, then idle again"
 })
@@ -144,7 +123,7 @@ fact("M2", "aborting an idle session emits one spurious pair", async () => {
   await turn(id, "hello")
   const from = bench.mark()
   expect(await must(bench.client.session.abort({ sessionID: id }))).toBe(true)
-  await bench.events.waitFor(isIdle(id), 60_000, from)
+  await idle(id, from)
   return "session.idle comes although nothing ran"
 })
 
@@ -163,11 +142,11 @@ fact("facts §6", "abort works without the session's directory and ends a runnin
       event.properties.part.state?.status === "running",
   )
   await must(bench.client.session.abort({ sessionID: id }))
-  const last = await until("the message is final", async () => {
+  const ended = await until("the message is final", async () => {
     const message = (await messages(id)).at(-1)!
     return (message.info as any).time.completed ? message : undefined
   })
-  const tool = last.parts.find((part) => part.type === "tool")!
+  const tool = ended.parts.find((part) => part.type === "tool")!
   expect(["completed", "error"]).toContain(tool.state.status)
   return "true; the tool part leaves the state running"
 })
@@ -176,15 +155,15 @@ fact("M12", "giving up on the HTTP request of a prompt does not stop its turn", 
   const id = await create()
   const gate = held()
   const giveUp = new AbortController()
-  const asked = bench.client.session
+  const sent = bench.client.session
     .prompt({ sessionID: id, parts: [{ type: "text", text: "given up" }] }, { signal: giveUp.signal })
     .catch((cause: unknown) => cause)
-  await bench.model.waitForRequest((request) => request.lastUser === "given up")
+  await asked("given up")
   giveUp.abort()
-  await asked
+  await sent
   gate.let()
-  await bench.events.waitFor(isIdle(id))
-  expect((await messages(id)).at(-1)!.info).toMatchObject({ finish: "stop" })
+  await idle(id)
+  expect((await last(id)).info).toMatchObject({ finish: "stop" })
   return "the turn ends with finish stop"
 })
 
@@ -192,9 +171,7 @@ fact("M13", "promptAsync answers 204 and reports an unknown agent later; nothing
   const id = await create()
   const answer = await say(id, "hello", { agent: "nobody" })
   expect(answer.response?.status).toBe(204)
-  const error = await bench.events.waitFor(
-    (event) => event.type === "session.error" && event.properties.sessionID === id,
-  )
+  const error = await told("session.error", id)
   expect(JSON.stringify(error.properties.error)).toContain("nobody")
   expect(await messages(id)).toEqual([])
   const sync = await bench.client.session.prompt({
@@ -210,10 +187,8 @@ fact("M13", "promptAsync answers 204 for an unknown model, and a session.error a
   const id = await create()
   const answer = await say(id, "hello", { model: { providerID: "mock", modelID: "no-such-model" } })
   expect(answer.response?.status).toBe(204)
-  const error = await bench.events.waitFor(
-    (event) => event.type === "session.error" && event.properties.sessionID === id,
-  )
-  await bench.events.waitFor(isIdle(id))
+  const error = await told("session.error", id)
+  await idle(id)
   return `204, session.error ${error.properties.error.name}, idle; stored messages: ${(await messages(id)).length}`
 })
 
@@ -228,15 +203,56 @@ fact("M14", "the SDK resolves a refusal as {error, response} instead of throwing
   return `unknown session: get ${gone.response?.status}, promptAsync ${prompt.response?.status}; no parts: ${bad.response?.status}`
 })
 
+fact("facts §5", "a rate limit is retried by the host, which says when", async () => {
+  const id = await create()
+  bench.model.script(sequence(failure(429, { retryAfter: 1 }), text("Done.")))
+  await turn(id, "try again")
+  const retry = bench.heard(id).find((event) => event.properties.status?.type === "retry")!
+  expect(retry.properties.status).toMatchObject({ attempt: 1, message: expect.any(String), next: expect.any(Number) })
+  expect((await last(id)).info).toMatchObject({ finish: "stop" })
+  return `session.status {${Object.keys(retry.properties.status).toSorted().join(", ")}}, then finish stop`
+})
+
+fact(
+  "facts §5, like M2",
+  "a failed turn emits two idle pairs, the first before its message has the error",
+  async () => {
+    const id = await create()
+    bench.model.script(() => failure(401, { message: "no such key" }))
+    await say(id, "let me in")
+    const { properties } = await told("session.error", id)
+    expect(properties.error).toMatchObject({ name: "APIError", data: { statusCode: 401, isRetryable: false } })
+    await until("two idle events", () => bench.heard(id).filter(isIdle(id)).length >= 2)
+    const heard = bench.heard(id).filter((event) => isIdle(id)(event) || event.properties.info?.error !== undefined)
+    expect(heard.map((event) => event.type)).toEqual(["session.idle", "message.updated", "session.idle"])
+    expect((await last(id)).info).toMatchObject({ error: properties.error, time: { completed: expect.any(Number) } })
+    return "session.error (APIError 401) and idle, then the message with the same error and time.completed, then idle again"
+  },
+)
+
+fact("idioms §1", "todo.updated carries the whole list", async () => {
+  const id = await create()
+  const todos = [
+    { content: "first", status: "completed", priority: "high" },
+    { content: "second", status: "pending", priority: "low" },
+  ]
+  bench.model.script((request) =>
+    request.toolResults.length > 0 ? text("Done.") : toolCalls({ name: "todowrite", args: { todos } }),
+  )
+  await turn(id, "plan it")
+  expect((await told("todo.updated", id)).properties).toEqual({ sessionID: id, todos })
+  return "{sessionID, todos}"
+})
+
 fact("M18", "the /api routes do not know of a running turn", async () => {
   const id = await create()
   const gate = held()
   await say(id, "seen by one engine only")
-  await bench.model.waitForRequest((request) => request.lastUser === "seen by one engine only")
+  await asked("seen by one engine only")
   const active = await (await fetch(`${bench.server.url}/api/session/active`)).text()
   expect(active).not.toContain(id)
   gate.let()
-  await bench.events.waitFor(isIdle(id))
+  await idle(id)
   return "/api/session/active does not list a session that is busy"
 })
 
@@ -249,7 +265,7 @@ fact("M19", "a wake sent from the idle handler gets exactly one answer", async (
     const all = await messages(id)
     return all.length === 4 && (all.at(-1)!.info as any).finish === "stop"
   })
-  expect(requestsWith("wake from idle").filter((request) => request.lastUser === "wake from idle").length).toBe(1)
+  expect(requests("wake from idle").filter((request) => request.lastUser === "wake from idle").length).toBe(1)
   return "two turns, one model request for the wake"
 })
 
@@ -257,10 +273,10 @@ fact("M22", "deleting a busy session does not stop its run: it fails, or is trie
   const id = await create()
   const gate = held()
   await say(id, "delete me")
-  await bench.model.waitForRequest((request) => request.lastUser === "delete me")
+  await asked("delete me")
   await must(bench.client.session.delete({ sessionID: id }))
   const deletedAt = bench.mark()
-  expect(requestsWith("delete me")[0]!.outcome).toBeUndefined()
+  expect(requests("delete me")[0]!.outcome).toBeUndefined()
   gate.let()
   await bench.events.waitFor(
     (event) =>
@@ -279,11 +295,11 @@ fact("M22", "aborted first, a busy session's run is over before it is deleted", 
   const id = await create()
   bench.model.script(() => hang("thinking"))
   await say(id, "abort, then delete")
-  await bench.events.waitFor((event) => event.type === "message.part.delta" && event.properties.sessionID === id)
+  await told("message.part.delta", id)
   await must(bench.client.session.abort({ sessionID: id }))
-  await until("the request is given up", () => requestsWith("abort, then delete")[0]!.outcome === "client gone")
+  await until("the request is given up", () => requests("abort, then delete")[0]!.outcome === "client gone")
   await must(bench.client.session.delete({ sessionID: id }))
-  expect(requestsWith("abort, then delete").length).toBe(1)
+  expect(requests("abort, then delete").length).toBe(1)
   return "the model request is given up by the abort"
 })
 
@@ -291,7 +307,7 @@ fact("M22", "a prompt to an archived session runs a turn", async () => {
   const id = await create()
   await must(bench.client.session.update({ sessionID: id, time: { archived: Date.now() } }))
   await turn(id, "are you there")
-  expect((await messages(id)).at(-1)!.info).toMatchObject({ finish: "stop" })
+  expect((await last(id)).info).toMatchObject({ finish: "stop" })
   return "finish stop"
 })
 
