@@ -3,6 +3,7 @@ import { processChannel } from "./server/channel.ts"
 import { applyConfig } from "./server/config.ts"
 import { tellWhenNoBoard } from "./server/entry.ts"
 import { enterInstance, keepOutOfShells, leaveInstance } from "./server/instances.ts"
+import { markShell } from "./server/left-commands.ts"
 import { refusedSearch, withoutSecrets } from "./server/permissions.ts"
 import { openRunning, repositoryKey, type OpenFailure, type Running } from "./server/running.ts"
 import { kaganTools, type HelperReports } from "./server/tools.ts"
@@ -125,7 +126,10 @@ const server: Plugin = async (input, options) => {
       }
       await running?.inject.aroundTool(call.sessionID, call.callID)
     },
-    "shell.env": async (_shell, output) => keepOutOfShells(output.env),
+    "shell.env": async (shell, output) => {
+      keepOutOfShells(output.env)
+      if (running && isTaskFolder(running, shell.cwd)) markShell(output.env)
+    },
     dispose: async () => {
       if (ended) return
       ended = true
@@ -143,6 +147,11 @@ const server: Plugin = async (input, options) => {
       await result.value.dispose()
     },
   }
+}
+
+/** Commands of ordinary sessions carry no mark. */
+function isTaskFolder(running: Running, folder: string): boolean {
+  return folder !== running.root && folder.startsWith(running.worktreesRoot)
 }
 
 function idle(): Result<never, string> {

@@ -31,6 +31,16 @@ export type TaskFacts = {
   readonly lastSign?: number
   /** What the agent does at this moment, one line, when known. */
   readonly doing?: string
+  /** The same of the running helper. */
+  readonly helperSign?: number
+  /** The worktree stands on another branch than the task's, or on none: in words, with the way back. */
+  readonly branch?: string
+  /** What the snapshot brings is in the base already. */
+  readonly inBase?: boolean
+  /** Commands of a run whose process died that still go on in the worktree. */
+  readonly command?: string
+  /** The host took the prompt and never stored it: why, as far as it said. */
+  readonly lost?: string
 }
 
 export type Activity =
@@ -43,7 +53,13 @@ export type Activity =
 
 export type TurnEnd =
   | { readonly kind: "finished"; readonly messageID: string; readonly at: number; readonly text: string }
-  | { readonly kind: "interrupted"; readonly reason: InterruptReason; readonly at: number }
+  | {
+      readonly kind: "interrupted"
+      readonly reason: InterruptReason
+      readonly at: number
+      /** The message that was cut off. */
+      readonly messageID?: string
+    }
   | { readonly kind: "failed"; readonly errorClass: FailureClass; readonly text: string; readonly at: number }
   /** A turn is open: asked, streaming or with an open tool call. */
   | { readonly kind: "open" }
@@ -80,38 +96,47 @@ export const INTERRUPTION_TEXT: Readonly<Record<InterruptReason, string>> = {
   no_finish: "the turn ended without finishing",
 }
 
-export type RunStateKind =
-  | "preparing"
-  | "setup_failed"
-  | "intake_running"
-  | "intake_failed"
-  | "needs_answers"
-  | "ready"
-  | "queued"
-  | "starting"
-  | "working"
-  | "retrying"
-  | "asks_permission"
-  | "asks_question"
-  | "interrupted"
-  | "failed"
-  | "stalled"
-  | "elsewhere"
-  | "reviewing"
-  | "review_failed"
-  | "no_changes"
-  | "needs_triage"
-  | "changed_since_review"
-  | "conflicts"
-  | "approvable"
-  | "merging"
-  | "merge_failed"
-  | "done_merged"
-  | "done_left"
-  | "folder_missing"
-  | "session_gone"
-  | "problem"
-  | "read_only"
+/** Every state that a card can be in; each that waits for the person has its way out in `ways-out.ts`. */
+export const RUN_STATES = [
+  "draft",
+  "preparing",
+  "setup_failed",
+  "intake_running",
+  "intake_failed",
+  "needs_answers",
+  "ready",
+  "queued",
+  "starting",
+  "working",
+  "retrying",
+  "asks_permission",
+  "asks_question",
+  "checking",
+  "session_blocked",
+  "interrupted",
+  "failed",
+  "stalled",
+  "command_running",
+  "elsewhere",
+  "reviewing",
+  "review_failed",
+  "no_changes",
+  "needs_triage",
+  "changed_since_review",
+  "conflicts",
+  "approvable",
+  "merging",
+  "merge_failed",
+  "in_base",
+  "done_merged",
+  "done_left",
+  "folder_missing",
+  "branch_gone",
+  "session_gone",
+  "problem",
+  "read_only",
+] as const
+export type RunStateKind = (typeof RUN_STATES)[number]
 
 export type RunState = {
   readonly kind: RunStateKind
@@ -121,10 +146,18 @@ export type RunState = {
   readonly needsYou: boolean
 }
 
+/** What a card says of itself that is not a task yet. */
+export function draftState(draft: { readonly problem: string }): RunState {
+  return state("draft", `not created: ${draft.problem}`, true)
+}
+
 /** What a card says of itself. Pure: `now` in milliseconds since the epoch, `stallAfter` in seconds. */
 export function runState(task: Task, facts: TaskFacts | undefined, now: number, stallAfter = 600): RunState {
   const { meta } = task
-  if (facts?.readOnly) return state("read_only", "written by a newer Kagan: read-only")
+  if (facts?.readOnly) {
+    const bad = facts.unreadable[0]
+    return state("read_only", bad ? `unreadable field ${bad}: read-only` : "written by a newer Kagan: read-only")
+  }
   if (facts?.source === "record") return state("session_gone", "its session is gone", true)
   if (facts?.problem) return state("problem", facts.problem, true)
   const column = columnOf(meta)
@@ -139,23 +172,39 @@ export function runState(task: Task, facts: TaskFacts | undefined, now: number, 
   if (ask?.kind === "permission") return state("asks_permission", `asks: ${ask.text}`, true)
   if (ask?.kind === "question")
     return state("asks_question", `asks: ${ask.questions[0]?.question ?? "a question"}`, true)
+  if (facts?.activity.kind === "blocked") return state("session_blocked", facts.activity.text, true)
+  if (facts?.command) return state("command_running", `a command of a dead run goes on: ${facts.command}`, true)
+  if (facts?.branch) return state("branch_gone", facts.branch, true)
+  const own = columnState(column, task, facts, now, stallAfter)
+  const bad = facts?.unreadable[0]
+  return bad ? { ...own, text: `${own.text} · unreadable field ${bad}` } : own
+}
+
+function columnState(
+  column: Exclude<Status, "done">,
+  task: Task,
+  facts: TaskFacts | undefined,
+  now: number,
+  stallAfter: number,
+): RunState {
   switch (column) {
     case "backlog":
-      return backlogState(task)
+      return backlogState(task, facts, now, stallAfter)
     case "in_progress":
       return workState(task, facts, now, stallAfter)
     case "review":
-      return reviewState(task, facts)
+      return reviewState(task, facts, now, stallAfter)
   }
 }
 
-function backlogState({ meta }: Task): RunState {
+function backlogState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (meta.setup?.state === "running") return state("preparing", "setting up")
   if (meta.setup?.state === "failed")
     return state("setup_failed", `setup failed: ${meta.setup.text ?? "see its output"}`, true)
   if (meta.awaiting) return state("queued", meta.awaiting.text)
   const intake = meta.intake
-  if (intake?.state === "claimed" || intake?.state === "running") return state("intake_running", "intake is reading")
+  if (intake?.state === "claimed" || intake?.state === "running")
+    return helperState("intake_running", "intake", facts, now, stallAfter)
   if (intake?.state === "failed")
     return state("intake_failed", `intake failed: ${intake.reason ?? "no reason given"}`, true)
   if (intake?.state === "done" && intake.answered < intake.required) {
@@ -164,6 +213,23 @@ function backlogState({ meta }: Task): RunState {
   }
   if (!intake) return state("preparing", "waiting for intake")
   return state("ready", intake.state === "waived" ? "ready (intake waived)" : "ready", true)
+}
+
+/** A helper that reads, waits for its provider, or gives no sign. */
+function helperState(
+  kind: "intake_running" | "reviewing",
+  name: string,
+  facts: TaskFacts | undefined,
+  now: number,
+  stallAfter: number,
+): RunState {
+  const activity = facts?.helper
+  if (activity?.kind === "retry")
+    return state("retrying", `${name} retries at ${clockTime(activity.until)}: ${activity.text}`)
+  const sign = facts?.helperSign
+  if (activity?.kind === "busy" && sign !== undefined && now - sign > stallAfter * 1000)
+    return state("stalled", `${name}: no sign of life for ${duration(now - sign)}`, true)
+  return state(kind, `${name} is reading`)
 }
 
 function workState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
@@ -180,31 +246,39 @@ function workState({ meta }: Task, facts: TaskFacts | undefined, now: number, st
     const parts = [`working${since === undefined ? "" : ` ${duration(now - since)}`}`, facts?.doing].filter(Boolean)
     return state("working", parts.join(" · "))
   }
+  const waits = meta.run?.intent !== undefined && meta.run.intent.deliveredAt === undefined
+  if (facts?.lost !== undefined && waits) return state("failed", `the prompt was lost: ${facts.lost}`, true)
+  if (waits && !meta.run?.stoppedAt) return state("starting", "starting")
+  if (activity?.kind === "unknown") return state("checking", "asking OpenCode what it does")
   const end = facts?.end
   if (end?.kind === "failed") return state("failed", `${end.errorClass.replaceAll("_", " ")}: ${end.text}`, true)
   if (end?.kind === "interrupted") return state("interrupted", INTERRUPTION_TEXT[end.reason], true)
-  if (meta.run?.intent && !meta.run.intent.deliveredAt) return state("starting", "starting")
   if (meta.run?.stoppedAt) return state("interrupted", INTERRUPTION_TEXT.aborted, true)
   if (meta.review?.problem) return state("problem", meta.review.problem, true)
+  if (facts && (end === undefined || !meta.run?.intent)) return state("interrupted", "nobody works on it", true)
   return state("working", "finishing")
 }
 
-function reviewState({ meta }: Task, facts: TaskFacts | undefined): RunState {
+function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (meta.merge?.state === "claimed") return state("merging", "merging")
   if (meta.merge?.state === "failed") return state("merge_failed", meta.merge.reason ?? "the merge failed", true)
   const review = meta.review
-  if (facts?.activity.kind === "busy") return state("changed_since_review", "the agent is at work again")
+  if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")
+    return state("changed_since_review", "the agent is at work again")
   if (review?.problem) return state("problem", review.problem, true)
+  if (facts?.inBase && review?.snapshot && review.snapshot.files > 0)
+    return state("in_base", `already in ${meta.baseBranch}`, true)
   if (facts?.changedSince?.length) {
     return state("changed_since_review", `changed since review: ${listed(facts.changedSince)}`, true)
   }
   const validator = review?.validator
+  if (review?.snapshot && review.snapshot.generation === meta.generation && review.snapshot.files === 0)
+    return state("no_changes", "no changes", true)
   if (!review?.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
-    return state("reviewing", "reviewer is reading")
+    return helperState("reviewing", "reviewer", facts, now, stallAfter)
   }
   if (validator.state === "failed")
     return state("review_failed", `review failed: ${validator.reason ?? "no reason given"}`, true)
-  if (review.snapshot.files === 0) return state("no_changes", "no changes", true)
   if (review.ruled < review.findings) {
     return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled`, true)
   }

@@ -21,13 +21,15 @@ export type Decoded =
 
 const int = z.number().int()
 const at = z.number().finite()
-const text = z.string()
+/** Longer than anything that is written here: a value beyond it is not ours. */
+const text = z.string().max(200_000)
 const id = z.string().min(1).max(200)
 const status = z.enum(STATUSES)
 const hash = z.string().regex(/^[0-9a-f]{7,64}$/)
 
 const model = z.object({ providerID: id, modelID: id, variant: id.optional() })
 const claim = z.object({ pid: int.min(1), start: text, host: text, at })
+const sent = z.object({ count: int.min(1), at })
 const helper = {
   state: z.enum(["claimed", "running", "done", "failed", "waived"]),
   sessionID: id.optional(),
@@ -35,6 +37,7 @@ const helper = {
   attempt: int.min(0),
   reason: text.optional(),
   claim: claim.optional(),
+  asked: sent.optional(),
   at,
 }
 const mode = z.enum(["autonomous", "assisted", "manual"])
@@ -78,7 +81,14 @@ const taskFields: Fields = {
   scope: { type: text },
   dependsOn: { type: z.array(int.min(1)).max(100) },
   generation: { type: int.min(1), required: true, fallback: 1 },
-  setup: { type: z.object({ state: z.enum(["running", "done", "failed", "skipped"]), text: text.optional(), at }) },
+  setup: {
+    type: z.object({
+      state: z.enum(["running", "done", "failed", "skipped"]),
+      text: text.optional(),
+      claim: claim.optional(),
+      at,
+    }),
+  },
   intake: { type: z.object({ ...helper, required: int.min(0), answered: int.min(0), mode: mode.optional() }) },
   run: {
     type: z.object({
@@ -91,9 +101,12 @@ const taskFields: Fields = {
           text,
           at,
           deliveredAt: at.optional(),
+          sent: sent.optional(),
         })
         .optional(),
       workerID: id.optional(),
+      fresh: z.boolean().optional(),
+      claim: claim.optional(),
       stoppedAt: at.optional(),
     }),
   },
@@ -121,7 +134,7 @@ const taskFields: Fields = {
     }),
   },
   denied: { type: z.object({ wish: status, kind: text, text, at }) },
-  awaiting: { type: z.object({ wish: status, text, since: at }) },
+  awaiting: { type: z.object({ wish: status, text, since: at, fresh: z.boolean().optional() }) },
   startedAt: { type: at },
   archivedAt: { type: at },
   trashedAt: { type: at },
@@ -153,6 +166,8 @@ const helperFields: Fields = {
   sessionID: { type: id, required: true },
   repo: { type: id, required: true, fallback: "" },
   generation: { type: int.min(1), required: true, fallback: 1 },
+  attempt: { type: int.min(1) },
+  claimedAt: { type: at },
 }
 const roleFields: Record<"intake" | "validator" | "worker", Fields> = {
   intake: {

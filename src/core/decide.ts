@@ -1,6 +1,6 @@
-import type { Activity, TaskFacts, TurnEnd } from "./board.ts"
+import type { Activity, Ask, TaskFacts, TurnEnd } from "./board.ts"
 import type { Options } from "./options.ts"
-import { columnOf, type HelperPointer, type HelperRole, type Status, type TaskMeta } from "./task.ts"
+import { columnOf, type HelperPointer, type HelperRole, type Sent, type Status, type TaskMeta } from "./task.ts"
 
 /*
  * The one place that decides what a task needs next.
@@ -9,8 +9,9 @@ import { columnOf, type HelperPointer, type HelperRole, type Status, type TaskMe
  *   facts of now ────┼─► decide ─► actions, in order; each is idempotent and claims before it acts
  *   options ─────────┘
  *
+ * Any column:   an ask of a helper is refused ─ a turn that a stop came too early for is stopped again
  * Backlog:      seed ─ judge a foreign wish ─ setup ─ intake: spawn → collect | retry → fail
- * In Progress:  wake (intent stored before) → deliver → finished? enter review
+ * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? enter review | died? resume
  * Review:       snapshot → validator: spawn → collect | retry → fail;  a claimed merge of a dead process: resume
  * Done:         nothing
  */
@@ -24,6 +25,8 @@ export type HelperFacts = {
   readonly reported: boolean
   /** Its prompt stands in its transcript. */
   readonly prompted: boolean
+  /** What the host last said went wrong in it, where nothing of it is stored. */
+  readonly error?: string
 }
 
 /** What `decide` needs beyond what the boards are shown. */
@@ -33,10 +36,18 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
   readonly intentStored?: boolean
   /** The finished turn answers the intent's message or something later. */
   readonly endAfterIntent: boolean
+  /** When the running turn was asked for. */
+  readonly askedAt?: number
+  /** A command of a run whose process died still writes into the worktree. */
+  readonly command?: boolean
+  /** What its helpers ask; nobody sits before them. */
+  readonly helperAsks?: readonly Ask[]
   readonly helpers: Partial<Record<HelperRole, HelperFacts>>
   /** Whether a claim's holder may still be at work. */
   readonly claimAlive: boolean
   readonly mergeClaimAlive: boolean
+  readonly workerClaimAlive?: boolean
+  readonly setupClaimAlive?: boolean
   /** A place in progress is free and its dependencies are done: a queued card may start. */
   readonly mayStart: boolean
   /** This process runs a setup, snapshot or merge of it already. */
@@ -53,17 +64,40 @@ export type Action =
   | { readonly kind: "prompt_helper"; readonly role: HelperRole }
   | { readonly kind: "collect_helper"; readonly role: HelperRole }
   | { readonly kind: "fail_helper"; readonly role: HelperRole; readonly reason: string }
+  | { readonly kind: "refuse_ask"; readonly ask: Ask }
+  /** A turn that began after the stop that was meant for it. */
+  | { readonly kind: "abort" }
+  | { readonly kind: "make_worker" }
   | { readonly kind: "wake" }
   | { readonly kind: "mark_delivered" }
+  /** The turn that this message belonged to died with its process: go on, once. */
+  | { readonly kind: "resume"; readonly died: string }
   | { readonly kind: "enter_review" }
   | { readonly kind: "take_snapshot" }
   | { readonly kind: "resume_merge" }
 
+/** How long a prompt that the host has taken may stay unstored before it counts as lost (54 ms measured, 1.18.33). */
+export const LOST_AFTER_MS = 10_000
+const MAX_SENDS = 2
+
+/** A prompt that the host has taken twice and stored never: it is not sent a third time. */
+export function isLost(sent: Sent | undefined, now: number): boolean {
+  return sent !== undefined && sent.count >= MAX_SENDS && now - sent.at >= LOST_AFTER_MS
+}
+
+function maySend(sent: Sent | undefined, now: number): boolean {
+  return sent === undefined || (sent.count < MAX_SENDS && now - sent.at >= LOST_AFTER_MS)
+}
+
 /** Pure: what to do now for this task, in order. Nothing for a task that is read-only, trashed or whose session is gone. */
 export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
-  if (facts.readOnly || facts.source === "record" || meta.trashedAt || meta.archivedAt) return []
+  if (facts.readOnly || facts.source === "record") return []
+  const refusals: Action[] = (facts.helperAsks ?? []).map((ask) => ({ kind: "refuse_ask", ask }))
+  if (refusals.length > 0) return refusals
+  if (meta.trashedAt || meta.archivedAt) return []
   if (meta.lastGatedStatus === undefined) return [{ kind: "seed" }]
   if (facts.occupied) return []
+  if (outranStop(meta, facts)) return [{ kind: "abort" }]
   if (meta.status !== meta.lastGatedStatus) {
     if (!meta.awaiting || meta.awaiting.wish !== meta.status || facts.mayStart)
       return [{ kind: "judge", wish: meta.status }]
@@ -72,7 +106,7 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
     case "backlog":
       return backlog(meta, facts, options)
     case "in_progress":
-      return inProgress(meta, facts)
+      return inProgress(meta, facts, options)
     case "review":
       return review(meta, facts, options)
     case "done":
@@ -80,10 +114,21 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   }
 }
 
+/** A turn runs that was asked for before the stop: what the person asks afterwards is theirs. */
+function outranStop(meta: TaskMeta, facts: LookFacts): boolean {
+  const column = columnOf(meta)
+  if (column !== "backlog" && column !== "in_progress") return false
+  const { stoppedAt } = meta.run ?? {}
+  if (stoppedAt === undefined || facts.askedAt === undefined || facts.elsewhere) return false
+  return facts.activity.kind === "busy" && facts.askedAt <= stoppedAt
+}
+
 function backlog(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
   if (facts.worktree !== "present") return []
   const actions: Action[] = []
-  if (!meta.setup && options.worktree.setup.length > 0) actions.push({ kind: "run_setup" })
+  const { setup } = meta
+  const toDo = setup ? setup.state === "running" && !facts.setupClaimAlive : options.worktree.setup.length > 0
+  if (toDo && !facts.command) actions.push({ kind: "run_setup" })
   if (options.intake.enabled || meta.intake) {
     actions.push(
       ...helper("intake", meta.intake, facts, {
@@ -96,23 +141,29 @@ function backlog(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
   return actions
 }
 
-function inProgress(meta: TaskMeta, facts: LookFacts): Action[] {
+function inProgress(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
   if (facts.worktree !== "present" || facts.elsewhere) return []
-  const intent = meta.run?.intent
+  const run = meta.run
+  if (run?.fresh && !run.workerID) return facts.workerClaimAlive ? [] : [{ kind: "make_worker" }]
+  const intent = run?.intent
   if (intent && intent.deliveredAt === undefined) {
     if (facts.intentStored === true) return [{ kind: "mark_delivered" }]
-    return meta.run?.stoppedAt ? [] : [{ kind: "wake" }]
+    return run?.stoppedAt || !maySend(intent.sent, facts.now) ? [] : [{ kind: "wake" }]
   }
-  const over = facts.activity.kind === "idle" && facts.end?.kind === "finished"
-  return over && facts.endAfterIntent ? [{ kind: "enter_review" }] : []
+  const { end } = facts
+  if (facts.activity.kind !== "idle" || !end) return []
+  if (end.kind === "finished") return facts.endAfterIntent ? [{ kind: "enter_review" }] : []
+  const died = end.kind === "interrupted" && end.reason === "host_died" ? end.messageID : undefined
+  const goesOn = options.resume === "auto" && intent && !run?.stoppedAt && !facts.command
+  return died !== undefined && goesOn ? [{ kind: "resume", died }] : []
 }
 
 function review(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
   if (meta.merge?.state === "claimed") return facts.mergeClaimAlive ? [] : [{ kind: "resume_merge" }]
   const snapshot = meta.review?.snapshot
   if (!snapshot || snapshot.generation !== meta.generation) {
-    if (meta.review?.problem || facts.worktree !== "present" || facts.activity.kind !== "idle") return []
-    return [{ kind: "take_snapshot" }]
+    const quiet = facts.activity.kind === "idle" && !facts.elsewhere && !facts.command
+    return meta.review?.problem || facts.worktree !== "present" || !quiet ? [] : [{ kind: "take_snapshot" }]
   }
   if (snapshot.files === 0) return []
   return helper("validator", meta.review?.validator, facts, {
@@ -128,6 +179,7 @@ function helper(
   facts: LookFacts,
   rule: { readonly enabled: boolean; readonly retries: number; readonly generation: number },
 ): Action[] {
+  if (facts.worktree !== "present") return []
   if (!pointer || (role === "validator" && pointer.generation !== rule.generation)) {
     return rule.enabled ? [{ kind: "spawn_helper", role, attempt: 1 }] : []
   }
@@ -139,32 +191,47 @@ function helper(
     case "claimed":
       return facts.claimAlive ? [] : [{ kind: "spawn_helper", role, attempt: pointer.attempt }]
     case "running":
-      return running(role, pointer, facts.helpers[role], rule.retries)
+      return running(role, pointer, facts.helpers[role], rule.retries, facts.now)
   }
 }
 
-function running(role: HelperRole, pointer: HelperPointer, child: HelperFacts | undefined, retries: number): Action[] {
+/** How long to wait after a try that failed in a way that passes, by the number of that try. */
+export function backoffMs(attempt: number): number {
+  return Math.min(5_000 * 4 ** (attempt - 1), 5 * 60_000)
+}
+
+function running(
+  role: HelperRole,
+  pointer: HelperPointer,
+  child: HelperFacts | undefined,
+  retries: number,
+  now: number,
+): Action[] {
   if (!child) return []
+  const fail = (reason: string): Action[] => [{ kind: "fail_helper", role, reason }]
   const again = (reason: string): Action[] =>
-    pointer.attempt <= retries
-      ? [{ kind: "spawn_helper", role, attempt: pointer.attempt + 1 }]
-      : [{ kind: "fail_helper", role, reason }]
+    pointer.attempt <= retries ? [{ kind: "spawn_helper", role, attempt: pointer.attempt + 1 }] : fail(reason)
   if (!child.exists) return again("its session was deleted")
   if (child.reported) return [{ kind: "collect_helper", role }]
   if (child.activity.kind !== "idle") return []
-  if (!child.prompted) return [{ kind: "prompt_helper", role }]
-  const end = child.end
+  if (!child.prompted) {
+    if (isLost(pointer.asked, now)) return fail(child.error ?? "OpenCode took its prompt and never stored it")
+    return maySend(pointer.asked, now) ? [{ kind: "prompt_helper", role }] : []
+  }
+  const { end } = child
   if (!end || end.kind === "open") return []
   switch (end.kind) {
     case "finished":
       return again("it ended without a report")
     case "interrupted":
-      return end.reason === "aborted"
-        ? [{ kind: "fail_helper", role, reason: "stopped by you" }]
-        : again("it was interrupted")
-    case "failed":
-      return end.errorClass === "auth" || end.errorClass === "quota" || end.errorClass === "model_not_found"
-        ? [{ kind: "fail_helper", role, reason: `${end.errorClass.replaceAll("_", " ")}: ${end.text}` }]
-        : again(`${end.errorClass.replaceAll("_", " ")}: ${end.text}`)
+      return end.reason === "aborted" ? fail("stopped by you") : again("it was interrupted")
+    case "failed": {
+      const reason = `${end.errorClass.replaceAll("_", " ")}: ${end.text}`
+      if (FINAL.has(end.errorClass)) return fail(reason)
+      return now - end.at < backoffMs(pointer.attempt) && pointer.attempt <= retries ? [] : again(reason)
+    }
   }
 }
+
+/** What another try with the same session, model and login would meet again. */
+const FINAL: ReadonlySet<string> = new Set(["auth", "quota", "model_not_found", "context_overflow"])

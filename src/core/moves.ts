@@ -1,9 +1,14 @@
 import { messageID, partID } from "./ids.ts"
 import { refusalText, type Refusal } from "./rules.ts"
-import type { Status, TaskMeta, WakeIntent, WakePurpose } from "./task.ts"
+import { columnOf, type Run, type Status, type TaskMeta, type WakeIntent, type WakePurpose } from "./task.ts"
 
 /** What an accepted or refused move makes of the metadata. Pure: the time and the seed of new ids come in. */
-export type MoveContext = { readonly now: number; readonly seed: string }
+export type MoveContext = {
+  readonly now: number
+  readonly seed: string
+  /** What is sent back is done by a new session in the same worktree. */
+  readonly fresh?: boolean
+}
 
 /** `status` and `lastGatedStatus` change together, and with them what the new column starts from. */
 export function acceptMove(meta: TaskMeta, to: Status, context: MoveContext, text: string): TaskMeta {
@@ -15,12 +20,12 @@ export function acceptMove(meta: TaskMeta, to: Status, context: MoveContext, tex
         : {
             ...moved,
             startedAt: meta.startedAt ?? context.now,
-            run: { ...meta.run, stoppedAt: undefined, intent: intentOf("start", context, text) },
+            run: { ...goOn(meta), intent: intentOf("start", context, text) },
           }
     case "backlog":
       return { ...moved, run: meta.run && { ...meta.run, intent: undefined, stoppedAt: context.now } }
     case "review":
-      return { ...moved, review: { findings: 0, ruled: 0, fix: 0 } }
+      return { ...moved, review: { findings: 0, ruled: 0, fix: 0 }, approval: undefined, merge: undefined }
     case "done":
       return moved
   }
@@ -33,12 +38,25 @@ function nextGeneration(meta: TaskMeta, context: MoveContext, text: string): Tas
     review: undefined,
     approval: undefined,
     merge: undefined,
-    run: { ...meta.run, stoppedAt: undefined, intent: intentOf("send_back", context, text) },
+    run: {
+      ...goOn(meta),
+      ...(context.fresh ? { fresh: true, workerID: undefined } : {}),
+      intent: intentOf("send_back", context, text),
+    },
   }
 }
 
+function goOn(meta: TaskMeta): Run {
+  return { ...meta.run, stoppedAt: undefined, claim: undefined }
+}
+
+/** A turn that the person or an option wants beside any move. */
+export function wakeAgain(meta: TaskMeta, purpose: "tell" | "resume", context: MoveContext, text: string): TaskMeta {
+  return { ...meta, run: { ...goOn(meta), intent: intentOf(purpose, context, text) } }
+}
+
 export function denyMove(meta: TaskMeta, wish: Status, refusal: Refusal, now: number): TaskMeta {
-  const status = meta.lastGatedStatus ?? meta.status
+  const status = columnOf(meta)
   return {
     ...meta,
     status,
@@ -47,9 +65,23 @@ export function denyMove(meta: TaskMeta, wish: Status, refusal: Refusal, now: nu
   }
 }
 
-export function holdMove(meta: TaskMeta, wish: Status, text: string, now: number): TaskMeta {
+/** Queued: what stands is kept, the wish waits in its order. */
+export function holdMove(
+  meta: TaskMeta,
+  wish: Status,
+  text: string,
+  context: Pick<MoveContext, "now" | "fresh">,
+): TaskMeta {
   if (meta.awaiting?.wish === wish && meta.awaiting.text === text) return meta
-  return { ...meta, status: wish, denied: undefined, awaiting: { wish, text, since: meta.awaiting?.since ?? now } }
+  const since = meta.awaiting?.since ?? context.now
+  const fresh = context.fresh ?? meta.awaiting?.fresh
+  return {
+    ...meta,
+    status: wish,
+    lastGatedStatus: columnOf(meta),
+    denied: undefined,
+    awaiting: { wish, text, since, ...(fresh ? { fresh } : {}) },
+  }
 }
 
 /** A turn that is wanted: its ids are fixed here, before anything is sent. */

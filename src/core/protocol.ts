@@ -145,6 +145,13 @@ export type Requests = {
   "task.resume": { request: { readonly sessionID: string }; reply: Done }
   "task.archive": { request: { readonly sessionID: string; readonly archived: boolean }; reply: Done }
   "task.trash": { request: { readonly sessionID: string; readonly trashed: boolean }; reply: Done }
+  /** A new session in the same worktree for a card whose session is gone, from its record. */
+  "task.restore": {
+    request: { readonly sessionID: string }
+    reply: { readonly sessionID: string; readonly taskNumber: number; readonly text: string }
+  }
+  /** Takes a card whose session is gone off the board; worktree and branch stay. */
+  "task.discard": { request: { readonly sessionID: string }; reply: Done }
   "ask.permission": {
     request: {
       readonly sessionID: string

@@ -101,6 +101,8 @@ export type MoveFacts = {
   /** Numbers of the tasks it waits for that are not done. */
   readonly openDependencies: readonly number[]
   readonly intakeEnabled: boolean
+  /** What the person wants done when it is sent back, beside the findings. */
+  readonly note?: string
 }
 
 export type Verdict = { readonly kind: "accepted" } | { readonly kind: "queued"; readonly text: string }
@@ -118,7 +120,7 @@ export function judgeMove(meta: TaskMeta, to: Status, facts: MoveFacts): Result<
   if (from === "in_progress" && to === "backlog") return ok({ kind: "accepted" })
   if (from === "in_progress" && to === "review")
     return facts.turnRunning ? err({ kind: "turn_running" }) : ok({ kind: "accepted" })
-  if (from === "review" && to === "in_progress") return judgeSendBack(meta)
+  if (from === "review" && to === "in_progress") return judgeAgain(meta, facts)
   if (from === "review" && to === "backlog") return ok({ kind: "accepted" })
   return err({ kind: "not_a_move", from, to })
 }
@@ -141,9 +143,24 @@ function judgeStart(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> 
   if (facts.openDependencies.length > 0) {
     return ok({ kind: "queued", text: `queued after ${facts.openDependencies.map((n) => `#${n}`).join(", ")}` })
   }
-  if (facts.inProgress >= facts.limit)
-    return ok({ kind: "queued", text: `queued (${facts.inProgress}/${facts.limit} in progress)` })
-  return ok({ kind: "accepted" })
+  return place(facts)
+}
+
+/** A send back takes a place in progress like a start; what was queued was judged when it was queued. */
+function judgeAgain(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> {
+  if (!facts.worktreeReady) return err({ kind: "worktree_not_ready" })
+  if (meta.awaiting?.wish !== "in_progress") {
+    const verdict = judgeSendBack(meta, facts.note)
+    if (!verdict.ok) return verdict
+  }
+  if (facts.modelUsable && !facts.modelUsable.usable)
+    return err({ kind: "model_not_usable", model: facts.modelUsable.model })
+  return place(facts)
+}
+
+function place(facts: MoveFacts): Result<Verdict, Refusal> {
+  if (facts.inProgress < facts.limit) return ok({ kind: "accepted" })
+  return ok({ kind: "queued", text: `queued (${facts.inProgress}/${facts.limit} in progress)` })
 }
 
 /** Whether there is something to send back; a note of the person's own counts. */
@@ -154,17 +171,23 @@ export function judgeSendBack(meta: TaskMeta, note?: string): Result<Verdict, Re
   return ok({ kind: "accepted" })
 }
 
-/** Whether exactly this snapshot may be merged. `changed` names what differs between snapshot and worktree now. */
+/**
+ * Whether exactly this snapshot may be merged. `changed` names what differs between snapshot and worktree now; `inBase`:
+ * the target has everything that it brings already.
+ */
 export function judgeApproval(
   meta: TaskMeta,
   request: { readonly snapshot: string; readonly waiver?: string },
   changed: readonly string[],
+  inBase = false,
 ): Result<Verdict, Refusal> {
   if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
   if (meta.merge?.state === "claimed") return err({ kind: "merging" })
   const review = meta.review
   if (!review?.snapshot) return err({ kind: "no_snapshot" })
   if (review.snapshot.commit !== request.snapshot) return err({ kind: "other_snapshot" })
+  // It was merged outside: there is nothing left to judge, only to close.
+  if (inBase) return ok({ kind: "accepted" })
   if (changed.length > 0) return err({ kind: "changed_since_review", files: changed })
   const validator = review.validator
   if (validator?.state !== "done" && !request.waiver?.trim()) {

@@ -36,6 +36,8 @@ export type HelperPointer = {
   /** Why it failed or was waived. */
   readonly reason?: string
   readonly claim?: Claim
+  /** How often the host has taken its prompt. */
+  readonly asked?: Sent
   /** Milliseconds since the epoch. */
   readonly at: number
 }
@@ -73,6 +75,8 @@ export type Review = {
 
 export type WakePurpose = "start" | "send_back" | "resume" | "tell"
 
+export type Sent = { readonly count: number; readonly at: number }
+
 /** One intended turn. Its ids are stored before anything is sent, so that a crash never sends it twice. */
 export type WakeIntent = {
   readonly id: string
@@ -84,12 +88,18 @@ export type WakeIntent = {
   readonly at: number
   /** Set once the transcript is known to hold the message. */
   readonly deliveredAt?: number
+  /** How often the host has taken it, and when last: one that it took and never stored is sent again once. */
+  readonly sent?: Sent
 }
 
 export type Run = {
   readonly intent?: WakeIntent
   /** The session that carries the present generation when it is not the task's own. */
   readonly workerID?: string
+  /** The present generation is to be done in a fresh session; the worker is made before the first wake. */
+  readonly fresh?: boolean
+  /** Who is making the worker. */
+  readonly claim?: Claim
   /** The person stopped it; only a resume, a tell or a move starts it again. */
   readonly stoppedAt?: number
 }
@@ -114,7 +124,13 @@ export type Merge = {
 export type Denied = { readonly wish: Status; readonly kind: string; readonly text: string; readonly at: number }
 
 /** A wish that is held, not refused. */
-export type Awaiting = { readonly wish: Status; readonly text: string; readonly since: number }
+export type Awaiting = {
+  readonly wish: Status
+  readonly text: string
+  readonly since: number
+  /** It was asked to go on in a fresh session. */
+  readonly fresh?: boolean
+}
 
 export type TaskMeta = {
   readonly v: number
@@ -144,6 +160,8 @@ export type TaskMeta = {
   readonly setup?: {
     readonly state: "running" | "done" | "failed" | "skipped"
     readonly text?: string
+    /** Who runs it. */
+    readonly claim?: Claim
     readonly at: number
   }
   readonly intake?: IntakePointer
@@ -222,6 +240,9 @@ export type IntakeMeta = {
   readonly repo: string
   readonly intakeParent: string
   readonly generation: number
+  /** Which try of the task's pointer made it, and when that was claimed; together they name the one child of a try. */
+  readonly attempt?: number
+  readonly claimedAt?: number
   readonly assessment?: Assessment
   readonly answers?: readonly Answer[]
 }
@@ -233,6 +254,9 @@ export type ValidatorMeta = {
   readonly repo: string
   readonly validatorParent: string
   readonly generation: number
+  /** Which try of the task's pointer made it, and when that was claimed; together they name the one child of a try. */
+  readonly attempt?: number
+  readonly claimedAt?: number
   readonly snapshot: string
   readonly summary?: string
   readonly findings?: readonly Finding[]

@@ -2,11 +2,8 @@ import type { ReplyOf, RequestFailure, RequestOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { judgeApproval, judgeLeave, type Refusal } from "../core/rules.ts"
 import { columnOf, type Merge, type Task, type TaskMeta } from "../core/task.ts"
-import { returnBorrowed } from "../shared/git/borrow.ts"
-import { findMerge, mergeSnapshot } from "../shared/git/merge.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
-import { changedInWorktree } from "./snapshot.ts"
 
 /*
  * The trust boundary: approve an exact tree, claim, merge on objects, write down, done.
@@ -17,15 +14,18 @@ type Approved = Result<ReplyOf<"task.approve">, RequestFailure>
 
 export async function approveTask(project: Project, task: Task, wanted: RequestOf<"task.approve">): Promise<Approved> {
   const { meta } = task
-  const changed = await changedInWorktree(project, meta)
+  // Merged outside: the worktree may be gone already, and nothing of it is needed any more.
+  const forecast = await project.trees.forecast(meta, wanted.snapshot)
+  const inBase = forecast.ok && forecast.value.contained
+  const changed = inBase ? ok([]) : await project.trees.changed(meta)
   if (!changed.ok) return failed(changed.error.text)
   const { strategy, target } = {
     strategy: wanted.strategy ?? project.options().merge.strategy,
     target: wanted.target ?? meta.baseBranch,
   }
-  let verdict = judgeApproval(meta, wanted, changed.value)
+  let verdict = judgeApproval(meta, wanted, changed.value, inBase)
   const claimed = await project.tasks.update(meta.sessionID, (now) => {
-    verdict = judgeApproval(now, wanted, changed.value)
+    verdict = judgeApproval(now, wanted, changed.value, inBase)
     if (!verdict.ok) return undefined
     const claim: Merge = {
       state: "claimed",
@@ -49,22 +49,19 @@ export async function approveTask(project: Project, task: Task, wanted: RequestO
     text: `approved ${wanted.snapshot.slice(0, 7)}`,
     snapshot: wanted.snapshot,
   })
-  return runMerge(project, claimed.value.task, wanted.message)
+  return runMerge(project, claimed.value.task, wanted.message, inBase ? forecast.value.target : undefined)
 }
 
 /** Merges what is claimed and writes the result down; a refusal of git leaves the card in Review with its words. */
-async function runMerge(project: Project, task: Task, message?: string): Promise<Approved> {
+async function runMerge(
+  project: Project,
+  task: Task,
+  message: string | undefined,
+  already: string | undefined,
+): Promise<Approved> {
   const { meta } = task
   const { snapshot, target, strategy } = meta.merge!
-  const merged = await mergeSnapshot({
-    repo: project.repository,
-    target: target!,
-    snapshot: snapshot!,
-    strategy: strategy!,
-    message: messageOf(task, message),
-    worktree: meta.worktree,
-    branch: meta.branch,
-  })
+  const merged = already ? ok({ commit: already }) : await project.trees.merge(meta, messageOf(task, message))
   if (!merged.ok) {
     await finish(project, meta, {
       state: "failed",
@@ -86,7 +83,8 @@ async function runMerge(project: Project, task: Task, message?: string): Promise
     at: project.clock.now(),
   })
   if (!done.ok) return failed(done.error.text)
-  return ok({ commit, target: target!, text: `merged into ${target} as ${commit.slice(0, 7)}` })
+  const text = already ? `already in ${target}` : `merged into ${target} as ${commit.slice(0, 7)}`
+  return ok({ commit, target: target!, text })
 }
 
 /** A merge whose process died: done if the target has it, else it may be approved again. */
@@ -94,9 +92,7 @@ export async function resumeMerge(project: Project, task: Task): Promise<Result<
   const { meta } = task
   const merge = meta.merge
   if (merge?.state !== "claimed" || !merge.snapshot || !merge.target) return ok()
-  const back = await returnBorrowed(project.repository, meta.worktree)
-  if (!back.ok) return back
-  const found = await findMerge({ repo: project.repository, target: merge.target, snapshot: merge.snapshot })
+  const found = await project.trees.findMerge(meta)
   if (!found.ok) return found
   const { claim: _, ...rest } = merge
   const at = project.clock.now()

@@ -8,6 +8,8 @@ import type { HostEvent } from "../shared/session-event.ts"
  */
 export type Hint =
   | { readonly kind: "look"; readonly sessionID: string }
+  /** Nothing to look at, but the session lives. */
+  | { readonly kind: "sign"; readonly sessionID: string }
   | { readonly kind: "session"; readonly session: Session; readonly deleted: boolean }
   | { readonly kind: "disposed"; readonly directory: string }
 
@@ -35,12 +37,14 @@ export function hintOf(event: HostEvent): Hint | undefined {
         | { sessionID?: unknown; role?: unknown; time?: { completed?: unknown } }
         | undefined
       // A streaming answer tells nothing that the status does not; its beginning and its end do.
-      return info?.role === "user" || info?.time?.completed !== undefined ? look(info.sessionID) : undefined
+      return info?.role === "user" || info?.time?.completed !== undefined ? look(info.sessionID) : sign(info?.sessionID)
     }
     case "message.part.updated": {
       const part = properties.part as { sessionID?: unknown; type?: unknown; state?: { status?: unknown } } | undefined
-      return part?.type === "tool" && part.state?.status !== "pending" ? look(part.sessionID) : undefined
+      return part?.type === "tool" && part.state?.status !== "pending" ? look(part.sessionID) : sign(part?.sessionID)
     }
+    case "message.part.delta":
+      return sign(properties.sessionID)
     case "server.instance.disposed":
       return typeof properties.directory === "string"
         ? { kind: "disposed", directory: properties.directory }
@@ -52,6 +56,10 @@ export function hintOf(event: HostEvent): Hint | undefined {
 
 function look(sessionID: unknown): Hint | undefined {
   return typeof sessionID === "string" ? { kind: "look", sessionID } : undefined
+}
+
+function sign(sessionID: unknown): Hint | undefined {
+  return typeof sessionID === "string" ? { kind: "sign", sessionID } : undefined
 }
 
 /**

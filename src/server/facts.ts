@@ -1,10 +1,14 @@
-import type { Activity, Ask, TaskFacts, TurnEnd } from "../core/board.ts"
+import type { Activity, TaskFacts, TurnEnd } from "../core/board.ts"
 import { readKagan } from "../core/codec.ts"
-import type { HelperFacts, LookFacts } from "../core/decide.ts"
-import { workingSession, type Claim, type HelperPointer, type HelperRole, type Task } from "../core/task.ts"
+import { isLost, type HelperFacts, type LookFacts } from "../core/decide.ts"
+import { columnOf, workingSession, type Claim, type HelperPointer, type HelperRole, type Task } from "../core/task.ts"
 import { contextMark, type Tail } from "../core/turn.ts"
-import type { Host, MessageWithParts, PermissionRequest, QuestionRequest, SessionStatus } from "../shared/host.ts"
+import type { Host, MessageWithParts, SessionStatus } from "../shared/host.ts"
 import type { Asked, SessionState } from "../shared/session-state.ts"
+import { pendingAsks } from "./asks.ts"
+import type { Family } from "./family.ts"
+import type { LeftCommand } from "./left-commands.ts"
+import type { WorktreeSeen } from "./trees.ts"
 
 /*
  * What is true of a task now: asked of the host in the directory of the session, of the worktree on disk, and of the
@@ -17,11 +21,14 @@ const WINDOW = 30
 export type FactSources = {
   readonly host: Host
   readonly state: SessionState
-  /** The sessions below a task at any depth, the task's own and its workers' included. */
-  family(sessionID: string): readonly string[]
-  worktreeState(task: Task): Promise<TaskFacts["worktree"]>
-  /** Whether a claim's holder may still be at work. */
-  claimAlive(claim: Claim | undefined): boolean
+  readonly family: Family
+  leftCommands(folder: string): Promise<readonly LeftCommand[]>
+  /** Whether a claim's holder may still be at work on this task and part of it. */
+  claimAlive(claim: Claim | undefined, sessionID: string, part: HelperRole | "worker" | "setup"): boolean
+  /** What the host last said went wrong in a session. */
+  errorOf(sessionID: string): { readonly text: string; readonly at: number } | undefined
+  /** When a session last gave a sign of life through an event. */
+  signOf(sessionID: string): number | undefined
   now(): number
 }
 
@@ -30,78 +37,121 @@ export type Gathered = {
   readonly look: Omit<LookFacts, "mayStart" | "occupied" | "mergeClaimAlive">
 }
 
+/** `up`: the worktree's instance runs with us in it, so that it may be asked. */
 export async function gatherFacts(
   sources: FactSources,
   task: Task,
   read: { readonly unreadable: readonly string[]; readonly readOnly: boolean },
+  worktree: WorktreeSeen,
+  up: boolean,
 ): Promise<Gathered> {
-  const { host, state } = sources
+  const { host, state, family } = sources
   const { meta } = task
   const working = workingSession(meta)
   const validator = meta.review?.validator
-  const worktree = await sources.worktreeState(task)
-  const there = worktree === "present"
-  const [asked, statuses, asks, intakeFacts, validatorFacts] = await Promise.all([
-    askIn(state, working, there ? meta.worktree : undefined, host),
+  const there = worktree.state === "present" && up
+  const [asked, statuses, pending, intakeFacts, validatorFacts] = await Promise.all([
+    there ? askIn(state, working, meta.worktree, host) : notAsked(worktree.state, up),
     there ? host.statuses(meta.worktree) : undefined,
     there ? pendingAsks(host, meta.worktree) : undefined,
-    meta.intake?.state === "running" ? helperFacts(sources, "intake", meta.intake, meta.worktree) : undefined,
-    validator?.state === "running" ? helperFacts(sources, "validator", validator, meta.worktree) : undefined,
+    there && meta.intake?.state === "running" ? helperFacts(sources, "intake", meta.intake, meta.worktree) : undefined,
+    there && validator?.state === "running" ? helperFacts(sources, "validator", validator, meta.worktree) : undefined,
   ])
   const running = statuses?.ok ? statuses.value : {}
-  const activity = activityOf(asked.asked, running[working])
+  // An ask of a session that does not run is stale: the host keeps it after an abort.
+  const asks = (pending ?? []).filter((ask) => running[ask.sessionID] !== undefined)
+  await family.learn([...Object.keys(running), ...asks.map((ask) => ask.sessionID)])
+  const members = new Set(family.members(meta.sessionID))
   const { messages } = asked
+  const activity = withDescendants(activityOf(asked.asked, running[working]), running, members, family)
   const end = asked.asked.kind === "quiet" ? endOf(asked.asked.tail, messages) : undefined
   const elsewhere = asked.asked.kind === "elsewhere" ? asked.asked.text : undefined
   const helper = intakeFacts ?? validatorFacts
-  const family = new Set(sources.family(meta.sessionID))
-  const intentMessage = meta.run?.intent?.messageID
-  const intentStored = await storedMessage(host, working, intentMessage, messages)
+  const helperID = intakeFacts ? meta.intake?.sessionID : validatorFacts ? validator?.sessionID : undefined
+  const intent = meta.run?.intent
+  const intentStored = there ? await storedMessage(host, working, intent?.messageID, messages) : undefined
+  const died = end?.kind === "interrupted" && end.reason === "host_died"
+  const unjudged = columnOf(meta) === "review" && meta.review?.snapshot?.generation !== meta.generation
+  const left =
+    there && (died || unjudged || meta.setup?.state === "running") ? await sources.leftCommands(meta.worktree) : []
+  const mine = asks.filter((ask) => members.has(ask.sessionID))
+  const sign = latest(lastSign(messages), ...[...members].map((id) => sources.signOf(id)))
+  const helperSign = helperID ? latest(sources.signOf(helperID), helper?.sign) : undefined
   const shown: TaskFacts = {
     sessionID: meta.sessionID,
     source: "session",
     activity,
     ...(end ? { end } : {}),
-    // An ask of a session that does not run is stale: the host keeps it after an abort.
-    asks: (asks ?? []).filter((ask) => family.has(ask.sessionID) && running[ask.sessionID] !== undefined),
-    worktree,
+    asks: mine.filter((ask) => !family.isHelper(ask.sessionID)),
+    worktree: worktree.state,
+    ...(worktree.branch ? { branch: worktree.branch } : {}),
+    ...(worktree.problem ? { problem: worktree.problem } : {}),
     ...(elsewhere ? { elsewhere } : {}),
-    ...(helper ? { helper: helper.activity } : {}),
+    ...(helper ? { helper: helper.facts.activity } : {}),
+    ...(helperSign === undefined ? {} : { helperSign }),
     unreadable: read.unreadable,
     readOnly: read.readOnly,
-    ...(activity.kind === "busy" ? { lastSign: lastSign(messages), doing: doingNow(messages) } : {}),
+    ...(activity.kind === "busy" ? { ...(sign === undefined ? {} : { lastSign: sign }), ...doing(messages) } : {}),
+    ...(left.length > 0
+      ? {
+          command: left
+            .map((one) => one.text)
+            .join(", ")
+            .slice(0, 300),
+        }
+      : {}),
+    ...(intent && intentStored === false && isLost(intent.sent, sources.now())
+      ? { lost: sources.errorOf(working)?.text ?? "OpenCode took it and never stored it" }
+      : {}),
   }
   const ended =
     asked.asked.kind === "quiet" && asked.asked.tail.kind === "finished" ? asked.asked.tail.messageID : undefined
+  const askedAt = whenAsked(messages, intent)
   return {
     shown,
     look: {
       source: "session",
       activity,
       ...(end ? { end } : {}),
-      worktree,
+      worktree: worktree.state,
       ...(elsewhere ? { elsewhere } : {}),
       readOnly: read.readOnly,
       now: sources.now(),
       ...(intentStored === undefined ? {} : { intentStored }),
-      endAfterIntent: endsAfter(messages, ended, intentMessage),
+      endAfterIntent: endsAfter(messages, ended, intent?.messageID),
+      ...(askedAt === undefined ? {} : { askedAt }),
+      command: left.length > 0,
+      helperAsks: mine.filter((ask) => family.isHelper(ask.sessionID)),
       helpers: {
-        ...(intakeFacts ? { intake: intakeFacts } : {}),
-        ...(validatorFacts ? { validator: validatorFacts } : {}),
+        ...(intakeFacts ? { intake: intakeFacts.facts } : {}),
+        ...(validatorFacts ? { validator: validatorFacts.facts } : {}),
       },
-      claimAlive: sources.claimAlive(meta.intake?.state === "claimed" ? meta.intake.claim : validator?.claim),
+      claimAlive:
+        meta.intake?.state === "claimed"
+          ? sources.claimAlive(meta.intake.claim, meta.sessionID, "intake")
+          : sources.claimAlive(validator?.claim, meta.sessionID, "validator"),
+      setupClaimAlive: sources.claimAlive(meta.setup?.claim, meta.sessionID, "setup"),
+      workerClaimAlive: sources.claimAlive(meta.run?.claim, meta.sessionID, "worker"),
     },
   }
 }
 
+type AskedIn = { readonly asked: Asked; readonly messages: readonly MessageWithParts[] }
+
+/** Without the folder nothing can be known; without an instance nothing of it runs here. */
+function notAsked(worktree: TaskFacts["worktree"], up: boolean): AskedIn {
+  if (worktree === "present" && !up) return { asked: AT_REST, messages: [] }
+  return { asked: { kind: "unknown", text: "its folder is not there" }, messages: [] }
+}
+
+const AT_REST = {
+  kind: "quiet",
+  tail: { kind: "empty" },
+  transcript: { messages: [], whole: false },
+} as unknown as Extract<Asked, { kind: "quiet" }>
+
 /** What the one tracker says, and the transcript: its own where it read one. */
-async function askIn(
-  state: SessionState,
-  sessionID: string,
-  directory: string | undefined,
-  host: Host,
-): Promise<{ readonly asked: Asked; readonly messages: readonly MessageWithParts[] }> {
-  if (directory === undefined) return { asked: { kind: "unknown", text: "its folder is not there" }, messages: [] }
+async function askIn(state: SessionState, sessionID: string, directory: string, host: Host): Promise<AskedIn> {
   state.track(sessionID, directory)
   const asked = await state.ask(sessionID, directory)
   if (asked.kind === "quiet") return { asked, messages: asked.transcript.messages }
@@ -132,6 +182,18 @@ function activityOf(asked: Asked, status: SessionStatus | undefined): Activity {
   }
 }
 
+/** Work goes on as long as anything below the session does, helpers aside. */
+function withDescendants(
+  activity: Activity,
+  running: Readonly<Record<string, SessionStatus>>,
+  members: ReadonlySet<string>,
+  family: Family,
+): Activity {
+  if (activity.kind !== "idle") return activity
+  const busy = Object.keys(running).some((id) => members.has(id) && !family.isHelper(id))
+  return busy ? { kind: "busy" } : activity
+}
+
 function endOf(tail: Tail, messages: readonly MessageWithParts[]): TurnEnd | undefined {
   switch (tail.kind) {
     case "empty":
@@ -141,7 +203,7 @@ function endOf(tail: Tail, messages: readonly MessageWithParts[]): TurnEnd | und
     case "finished":
       return { kind: "finished", messageID: tail.messageID, at: tail.at, text: lastText(messages) }
     case "interrupted":
-      return { kind: "interrupted", reason: tail.reason, at: tail.at }
+      return { kind: "interrupted", reason: tail.reason, at: tail.at, messageID: tail.messageID }
     case "failed":
       return { kind: "failed", errorClass: tail.class, text: tail.text, at: tail.at }
   }
@@ -160,6 +222,16 @@ function endsAfter(
   return intent === -1 ? messages.length >= WINDOW : end > intent
 }
 
+/** When the last turn was asked for: ours when it was decided, the person's when it arrived. */
+function whenAsked(
+  messages: readonly MessageWithParts[],
+  intent: { readonly messageID: string; readonly at: number } | undefined,
+): number | undefined {
+  const last = messages.findLast((message) => message.info.role === "user" && !contextMark(message))
+  if (!last) return undefined
+  return last.info.id === intent?.messageID ? intent.at : last.info.time.created
+}
+
 async function storedMessage(
   host: Host,
   sessionID: string,
@@ -173,14 +245,15 @@ async function storedMessage(
 }
 
 async function helperFacts(
-  { host, state }: FactSources,
+  { host, state, errorOf }: FactSources,
   role: HelperRole,
   pointer: HelperPointer,
   directory: string,
-): Promise<HelperFacts | undefined> {
+): Promise<{ readonly facts: HelperFacts; readonly sign?: number } | undefined> {
   if (!pointer.sessionID) return undefined
   const { asked, messages } = await askIn(state, pointer.sessionID, directory, host)
-  if (asked.kind === "gone") return { exists: false, activity: { kind: "gone" }, reported: false, prompted: false }
+  if (asked.kind === "gone")
+    return { facts: { exists: false, activity: { kind: "gone" }, reported: false, prompted: false } }
   if (asked.kind === "unknown") return undefined
   const decoded = readKagan(pointer.sessionID, asked.session.metadata)
   const reported =
@@ -188,48 +261,19 @@ async function helperFacts(
       ? decoded.kind === "intake" && decoded.meta.assessment !== undefined
       : decoded.kind === "validator" && decoded.meta.findings !== undefined
   const end = asked.kind === "quiet" ? endOf(asked.tail, messages) : undefined
+  const statuses = asked.kind === "busy" ? await host.statuses(directory) : undefined
+  const sign = lastSign(messages)
+  const error = errorOf(pointer.sessionID)?.text
   return {
-    exists: true,
-    activity: activityOf(asked, undefined),
-    ...(end ? { end } : {}),
-    reported,
-    prompted: messages.some((message) => message.info.role === "user" && !contextMark(message)),
-  }
-}
-
-async function pendingAsks(host: Host, directory: string): Promise<Ask[]> {
-  const [permissions, questions] = await Promise.all([host.permissions(directory), host.questions(directory)])
-  return [
-    ...(permissions.ok ? permissions.value.map((ask) => permissionAsk(ask, directory)) : []),
-    ...(questions.ok ? questions.value.map((ask) => questionAsk(ask, directory)) : []),
-  ]
-}
-
-function permissionAsk(ask: PermissionRequest, directory: string): Ask {
-  const what = typeof ask.metadata.command === "string" ? ask.metadata.command : ask.patterns.join(", ")
-  return {
-    kind: "permission",
-    id: ask.id,
-    sessionID: ask.sessionID,
-    directory,
-    permission: ask.permission,
-    patterns: ask.patterns,
-    text: `${ask.permission}: ${what}`.slice(0, 2_000),
-  }
-}
-
-function questionAsk(ask: QuestionRequest, directory: string): Ask {
-  return {
-    kind: "question",
-    id: ask.id,
-    sessionID: ask.sessionID,
-    directory,
-    questions: ask.questions.map((question) => ({
-      question: question.question,
-      options: question.options.map((option) => option.label),
-      multiple: question.multiple ?? false,
-      custom: question.custom ?? true,
-    })),
+    facts: {
+      exists: true,
+      activity: activityOf(asked, statuses?.ok ? statuses.value[pointer.sessionID] : undefined),
+      ...(end ? { end } : {}),
+      reported,
+      prompted: messages.some((message) => message.info.role === "user" && !contextMark(message)),
+      ...(error ? { error } : {}),
+    },
+    ...(sign === undefined ? {} : { sign }),
   }
 }
 
@@ -240,6 +284,11 @@ function lastText(messages: readonly MessageWithParts[]): string {
     if (text?.type === "text") return text.text.slice(0, 500)
   }
   return ""
+}
+
+function latest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length > 0 ? Math.max(...known) : undefined
 }
 
 function lastSign(messages: readonly MessageWithParts[]): number | undefined {
@@ -254,12 +303,12 @@ function lastSign(messages: readonly MessageWithParts[]): number | undefined {
   return at
 }
 
-function doingNow(messages: readonly MessageWithParts[]): string | undefined {
+function doing(messages: readonly MessageWithParts[]): { readonly doing?: string } {
   const tool = messages.at(-1)?.parts.findLast((part) => part.type === "tool")
-  if (tool?.type !== "tool") return undefined
+  if (tool?.type !== "tool") return {}
   const input = tool.state.input
   const subject = [input.filePath, input.command, input.pattern, input.description].find(
     (value) => typeof value === "string",
   )
-  return `${tool.tool}${typeof subject === "string" ? ` ${subject}` : ""}`.slice(0, 200)
+  return { doing: `${tool.tool}${typeof subject === "string" ? ` ${subject}` : ""}`.slice(0, 200) }
 }

@@ -21,7 +21,7 @@ import { HELPER_AGENT } from "./config.ts"
  *   spawn: claim in the task (under the lock) ─► child session ─► pointer "running" ─► prompt, once
  *   collect: its report, stored in its own metadata, is counted into the pointer
  *
- * A claim of a dead process is taken over with the child that it may have left: it is found by its parent and role.
+ * A claim of a dead process is taken over with the child that it may have left: it is found by its parent and its try.
  */
 
 export type HelperFailure = { readonly text: string }
@@ -54,7 +54,10 @@ export function withPointer(meta: TaskMeta, role: HelperRole, pointer: HelperPoi
   return { ...meta, review: { ...(meta.review ?? { findings: 0, ruled: 0, fix: 0 }), validator: pointer } }
 }
 
-/** Claims, makes the child and asks it. Somebody else's claim or running helper is left alone. */
+/**
+ * Claims, makes the child and asks it. Somebody else's claim or running helper is left alone. A claim that is taken over
+ * keeps its time, which names the child that the dead process may have made.
+ */
 export async function spawnHelper(
   project: Project,
   spec: HelperSpec,
@@ -65,45 +68,49 @@ export async function spawnHelper(
   const { role } = spec
   const sessionID = task.meta.sessionID
   const before = pointerOf(task.meta, role)
+  const takesOver = before?.state === "claimed" && before.attempt === attempt
+  const at = takesOver ? before.at : clock.now()
+  const claim = { ...tasks.self, at: clock.now() }
   const claimed = await tasks.update(sessionID, (meta) => {
     const now = pointerOf(meta, role)
-    const changed =
-      now?.state !== before?.state || now?.attempt !== before?.attempt || now?.sessionID !== before?.sessionID
-    if (changed || meta.generation !== task.meta.generation) return undefined
-    return withPointer(meta, role, {
-      state: "claimed",
-      generation: meta.generation,
-      attempt,
-      claim: { ...tasks.self, at: clock.now() },
-      at: clock.now(),
-    })
+    if (!isSame(now, before) || meta.generation !== task.meta.generation) return undefined
+    return withPointer(meta, role, { state: "claimed", generation: meta.generation, attempt, claim, at })
   })
   if (!claimed.ok) return claimed
   if (!claimed.value.changed) return ok()
 
-  const left = before?.state === "claimed" ? await findChild(project, sessionID, spec, task.meta.generation) : undefined
   const ensured = await project.ensureInstance(task.meta.worktree)
   if (!ensured.ok) return ensured
-  const child = left ?? (await makeChild(project, spec, task, attempt))
+  const found = takesOver ? await findChild(project, sessionID, spec, { attempt, claimedAt: at }) : ok(undefined)
+  if (!found.ok) return found
+  const child = found.value ?? (await makeChild(project, spec, task, { attempt, claimedAt: at }))
   if (typeof child !== "string") return child
   const running = await tasks.update(sessionID, (meta) => {
     const now = pointerOf(meta, role)
-    if (now?.state !== "claimed" || now.attempt !== attempt) return undefined
-    return withPointer(meta, role, {
-      state: "running",
-      sessionID: child,
-      generation: meta.generation,
-      attempt,
-      at: clock.now(),
-    })
+    if (now?.state !== "claimed" || now.attempt !== attempt || now.at !== at) return undefined
+    if (now.claim?.pid !== claim.pid || now.claim.start !== claim.start || now.claim.at !== claim.at) return undefined
+    const { generation } = meta
+    return withPointer(meta, role, { state: "running", sessionID: child, generation, attempt, at: clock.now() })
   })
   if (!running.ok) return running
+  if (!running.value.changed) return ok()
   await project.remember(sessionID, {
     kind: "helper",
     text: `${role} started${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
     helper: child,
   })
   return promptHelper(project, spec, running.value.task)
+}
+
+function isSame(one: HelperPointer | undefined, other: HelperPointer | undefined): boolean {
+  return (
+    one?.state === other?.state &&
+    one?.attempt === other?.attempt &&
+    one?.sessionID === other?.sessionID &&
+    one?.at === other?.at &&
+    one?.claim?.at === other?.claim?.at &&
+    one?.claim?.pid === other?.claim?.pid
+  )
 }
 
 /** Asks the running helper. Its message id follows from the pointer, so that asking twice asks once. */
@@ -129,7 +136,15 @@ export async function promptHelper(
     agent: spec.agent() ?? HELPER_AGENT,
     ...modelOf(chosen ?? task.meta.model),
   })
-  return sent.kind === "refused" ? err({ text: sent.text }) : ok()
+  if (sent.kind === "refused") return err({ text: sent.text })
+  if (sent.kind === "held") return ok()
+  const counted = await project.tasks.update(task.meta.sessionID, (meta) => {
+    const now = pointerOf(meta, spec.role)
+    if (now?.state !== "running" || now.sessionID !== pointer.sessionID) return undefined
+    const asked = { count: (now.asked?.count ?? 0) + 1, at: project.clock.now() }
+    return withPointer(meta, spec.role, { ...now, asked })
+  })
+  return counted.ok ? ok() : counted
 }
 
 /** The helper is at its end without a report: its pointer says why. It never opens a gate by that. */
@@ -141,8 +156,7 @@ export async function failHelper(
 ): Promise<Result<void, HelperFailure>> {
   const updated = await project.tasks.update(task.meta.sessionID, (meta) => {
     const pointer = pointerOf(meta, role)
-    if (!pointer || pointer.sessionID !== pointerOf(task.meta, role)?.sessionID || pointer.state === "done")
-      return undefined
+    if (pointer?.state !== "running" || pointer.sessionID !== pointerOf(task.meta, role)?.sessionID) return undefined
     return withPointer(meta, role, { ...pointer, state: "failed", reason, claim: undefined, at: project.clock.now() })
   })
   if (!updated.ok) return updated
@@ -158,11 +172,14 @@ export async function failHelper(
   return ok()
 }
 
+/** One try of a helper: what the claim says, and the child repeats. */
+type Try = { readonly attempt: number; readonly claimedAt: number }
+
 async function makeChild(
   project: Project,
   spec: HelperSpec,
   task: Task,
-  attempt: number,
+  of: Try,
 ): Promise<string | { readonly ok: false; readonly error: HelperFailure }> {
   const config = await project.host.config(task.meta.worktree)
   if (!config.ok) return err({ text: config.error.text })
@@ -170,27 +187,30 @@ async function makeChild(
     {
       directory: task.meta.worktree,
       parentID: task.meta.sessionID,
-      title: attempt > 1 ? `${spec.title(task)} (${attempt})` : spec.title(task),
+      title: of.attempt > 1 ? `${spec.title(task)} (${of.attempt})` : spec.title(task),
       permission: helperRules(spec.role, deniedReads(config.value.permission)),
     },
-    spec.meta(task),
+    { ...spec.meta(task), ...of },
   )
   return made.ok ? made.value.id : made
 }
 
-/** A child that a dead process made for this role and generation and never wrote down. */
+/** The child that a dead process made for this very try and never wrote down. */
 async function findChild(
   project: Project,
   parentID: string,
   spec: HelperSpec,
-  generation: number,
-): Promise<string | undefined> {
+  of: Try,
+): Promise<Result<string | undefined, HelperFailure>> {
   const children = await project.host.children(parentID)
-  if (!children.ok) return undefined
-  return children.value.find((child) => {
-    const kagan = child.metadata?.kagan as { role?: unknown; generation?: unknown } | undefined
-    return kagan?.role === spec.role && kagan.generation === generation
-  })?.id
+  if (!children.ok) return err({ text: children.error.text })
+  const found = children.value.find((child) => {
+    const kagan = child.metadata?.kagan as { role?: unknown; attempt?: unknown; claimedAt?: unknown } | undefined
+    return kagan?.role === spec.role && kagan.attempt === of.attempt && kagan.claimedAt === of.claimedAt
+  })
+  if (!found) return ok(undefined)
+  const adopted = await project.tasks.adoptChild(found.id)
+  return adopted.ok ? ok(found.id) : adopted
 }
 
 export function modelOf(model: ModelRef | undefined): { readonly model?: ModelRef } {

@@ -1,4 +1,3 @@
-import { readKagan } from "../core/codec.ts"
 import { acceptMove, denyMove, holdMove } from "../core/moves.ts"
 import { workText } from "../core/prompts.ts"
 import type { RequestFailure } from "../core/protocol.ts"
@@ -6,8 +5,8 @@ import { readModel } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { judgeMove, refusalText, type MoveFacts, type Refusal, type Verdict } from "../core/rules.ts"
 import { columnOf, STATUS_TITLE, workingSession, type Status, type Task, type TaskMeta } from "../core/task.ts"
-import type { Siblings } from "../shared/tasks.ts"
 import type { Project } from "./project.ts"
+import { countInProgress, openDependencies } from "./queue.ts"
 
 export type Judged = { readonly verdict: Verdict; readonly task: Task }
 
@@ -20,44 +19,61 @@ export function failed(text: string): { readonly ok: false; readonly error: Requ
   return err({ kind: "failed", text })
 }
 
-/** Judges the wish that stands in `status` and stores the verdict. Counts of other tasks are taken under the lock. */
+/** How a wish came: over the channel it is judged with what was said there; else it stands in `status` already. */
+export type Asking =
+  | { readonly by: "status" }
+  | { readonly by: "channel"; readonly note?: string; readonly fresh?: boolean }
+
+/**
+ * Judges a wish and stores the verdict, in one write under the lock: `lastGatedStatus` never runs ahead of it. Counts of
+ * other tasks are taken there too.
+ */
 export async function judgeWish(
   project: Project,
   task: Task,
   wish: Status,
   facts: { readonly turnRunning: boolean; readonly worktreeReady: boolean },
+  asking: Asking,
 ): Promise<Result<Judged, RequestFailure>> {
   const { tasks, clock } = project
   const options = project.options()
+  const channel = asking.by === "channel" ? asking : undefined
   const modelUsable = wish === "in_progress" ? await usableModel(project, task.meta) : undefined
   let outcome: Result<Verdict, Refusal> = ok({ kind: "accepted" })
-  const from = columnOf(task.meta)
+  let from = columnOf(task.meta)
   const updated = await tasks.update(task.meta.sessionID, async (meta, { title, siblings }) => {
-    if (columnOf(meta) === wish) return undefined
-    if (meta.status !== wish) {
+    from = columnOf(meta)
+    if (from === wish) {
+      if (meta.status === wish) {
+        if (channel) outcome = err({ kind: "already_there", to: wish })
+        return undefined
+      }
+      // A queued wish is taken back.
+      return channel ? { ...meta, status: wish, awaiting: undefined, denied: undefined } : undefined
+    }
+    if (!channel && meta.status !== wish) {
       // Another window judged the same wish first: its verdict is the verdict.
       if (meta.denied?.wish === wish) outcome = err({ kind: "invalid", text: meta.denied.text })
       return undefined
     }
-    const others = await siblings()
+    const others = wish === "in_progress" ? await siblings() : []
+    const fresh = channel?.fresh ?? meta.awaiting?.fresh ?? options.sendBack.mode === "fresh"
     const moveFacts: MoveFacts = {
       ...facts,
       ...(modelUsable ? { modelUsable } : {}),
+      ...(channel?.note ? { note: channel.note } : {}),
       inProgress: countInProgress(others, meta.sessionID),
       limit: options.inProgressLimit,
       openDependencies: openDependencies(meta, others),
       intakeEnabled: options.intake.enabled,
     }
     outcome = judgeMove(meta, wish, moveFacts)
-    if (!outcome.ok) return denyMove(meta, wish, outcome.error, clock.now())
-    if (outcome.value.kind === "queued") return holdMove(meta, wish, outcome.value.text, clock.now())
-    const purpose = columnOf(meta) === "review" ? "send_back" : "start"
-    return acceptMove(
-      meta,
-      wish,
-      { now: clock.now(), seed: project.seed() },
-      workText(purpose, { title, taskNumber: meta.taskNumber }),
-    )
+    const now = clock.now()
+    if (!outcome.ok) return denyMove(meta, wish, outcome.error, now)
+    if (outcome.value.kind === "queued") return holdMove(meta, wish, outcome.value.text, { now, fresh })
+    const purpose = from === "review" ? "send_back" : "start"
+    const text = workText(purpose, { title, taskNumber: meta.taskNumber })
+    return acceptMove(meta, wish, { now, seed: project.seed(), fresh }, text)
   })
   if (!updated.ok) return failed(updated.error.text)
   const now = updated.value.task
@@ -69,47 +85,32 @@ export async function judgeWish(
     })
     return refused(outcome.error)
   }
-  if (updated.value.changed) {
-    const text =
-      outcome.value.kind === "queued" ? outcome.value.text : `${STATUS_TITLE[from]} → ${STATUS_TITLE[wish]}, accepted`
-    await project.remember(now.meta.sessionID, {
-      kind: outcome.value.kind === "queued" ? "verdict" : "move",
-      text,
-      from,
-      to: wish,
-    })
-    if (outcome.value.kind === "accepted" && wish === "backlog") {
-      const stopped = await project.host.abort(workingSession(now.meta), now.meta.worktree)
-      if (!stopped.ok) return failed(`moved, but its turn could not be stopped: ${stopped.error.text}`)
-    }
+  if (updated.value.changed) await moved(project, now, from, wish, outcome.value)
+  const reviewer = task.meta.review?.validator
+  if (
+    updated.value.changed &&
+    outcome.value.kind === "accepted" &&
+    from === "review" &&
+    reviewer?.state === "running"
+  ) {
+    // What it would report is nobody's any more.
+    await project.host.abort(reviewer.sessionID!, now.meta.worktree)
+  }
+  if (updated.value.changed && outcome.value.kind === "accepted" && wish === "backlog" && from === "in_progress") {
+    const stopped = await project.host.abort(workingSession(now.meta), now.meta.worktree)
+    if (!stopped.ok) return failed(`moved, but its turn could not be stopped: ${stopped.error.text}`)
   }
   return ok({ verdict: outcome.value, task: now })
 }
 
-/** Tasks that hold a place in progress; helpers and workers have no record and count for nothing. */
-export function countInProgress(records: Siblings, except: string): number {
-  let count = 0
-  for (const record of records) {
-    if (record.sessionID === except) continue
-    const meta = metaOf(record)
-    if (meta && columnOf(meta) === "in_progress" && !meta.trashedAt && !meta.archivedAt) count++
-  }
-  return count
-}
-
-export function openDependencies(meta: TaskMeta, records: Siblings): number[] {
-  const wanted = new Set(meta.dependsOn)
-  if (wanted.size === 0) return []
-  for (const record of records) {
-    const other = metaOf(record)
-    if (other && columnOf(other) === "done") wanted.delete(other.taskNumber)
-  }
-  return [...wanted]
-}
-
-export function metaOf(record: { readonly sessionID: string; readonly kagan: object }): TaskMeta | undefined {
-  const decoded = readKagan(record.sessionID, { kagan: record.kagan })
-  return decoded.kind === "task" ? decoded.meta : undefined
+async function moved(project: Project, task: Task, from: Status, to: Status, verdict: Verdict) {
+  const queued = verdict.kind === "queued"
+  const text = queued
+    ? verdict.text
+    : from === to
+      ? "the wish is taken back"
+      : `${STATUS_TITLE[from]} → ${STATUS_TITLE[to]}, accepted`
+  await project.remember(task.meta.sessionID, { kind: queued ? "verdict" : "move", text, from, to })
 }
 
 /** Whether the model that a start would use is offered by a connected provider in the task's directory. */

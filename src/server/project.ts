@@ -3,13 +3,12 @@ import type { Options } from "../core/options.ts"
 import type { Result } from "../core/result.ts"
 import type { ModelRef, WakeIntent } from "../core/task.ts"
 import type { Clock } from "../shared/clock.ts"
-import type { Git } from "../shared/git/runner.ts"
-import type { Repository } from "../shared/git/repository.ts"
 import type { Host } from "../shared/host.ts"
 import type { Content } from "../shared/inject.ts"
 import type { Store } from "../shared/store.ts"
 import type { Tasks } from "../shared/tasks.ts"
 import type { WakeRoute } from "../shared/wake-sources.ts"
+import type { Trees } from "./trees.ts"
 
 export type WakeRequest = {
   readonly sessionID: string
@@ -43,6 +42,7 @@ export type HistoryEntry = {
     | "check"
     | "merge"
     | "edit"
+    | "restore"
     | "stop"
     | "setup"
   readonly text: string
@@ -53,8 +53,7 @@ export type HistoryEntry = {
 export type Project = {
   readonly root: string
   readonly repo: string
-  readonly repository: Repository
-  readonly git: Git
+  readonly trees: Trees
   readonly host: Host
   readonly store: Store
   readonly tasks: Tasks
@@ -64,6 +63,8 @@ export type Project = {
   seed(): string
   /** The instance of a worktree is up with our half in it and the main checkout's configuration in force. */
   ensureInstance(directory: string): Promise<Result<void, { readonly text: string }>>
+  /** Whether that instance is up with our half in it, so that asking it boots nothing. */
+  isServed(directory: string): boolean
   wake(request: WakeRequest): Promise<WakeResult>
   /** Adds context to a session without a turn; accepted at once, delivered at its next safe moment. */
   tell(sessionID: string, directory: string, context: Content): void

@@ -3,7 +3,8 @@ import type { DiffFileReply } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { SnapshotRef } from "../core/task.ts"
 import { diffCommits } from "../shared/git/diff.ts"
-import type { Project } from "./project.ts"
+import type { GitFailure } from "../shared/git/failure.ts"
+import type { Repository } from "../shared/git/repository.ts"
 
 /** The diff under review: the model for judging, and per file the text for reading. */
 export type ReviewDiff = { readonly diff: Diff; readonly files: readonly DiffFileReply[] }
@@ -12,14 +13,14 @@ export type ReviewDiff = { readonly diff: Diff; readonly files: readonly DiffFil
 const KEPT = 4
 const kept = new Map<string, ReviewDiff>()
 
-export async function diffOf(
-  project: Project,
+export async function readDiff(
+  repository: Repository,
   snapshot: Pick<SnapshotRef, "base" | "commit">,
-): Promise<Result<ReviewDiff, { readonly text: string }>> {
-  const key = `${project.repo}:${snapshot.base}..${snapshot.commit}`
+): Promise<Result<ReviewDiff, GitFailure>> {
+  const key = `${repository.commonDir}:${snapshot.base}..${snapshot.commit}`
   const found = kept.get(key)
   if (found) return ok(found)
-  const diff = await diffCommits(project.repository, snapshot.base, snapshot.commit)
+  const diff = await diffCommits(repository, snapshot.base, snapshot.commit)
   if (!diff.ok) return diff
   const read: ReviewDiff = { diff: diff.value, files: diff.value.files.map(fileReply) }
   kept.set(key, read)

@@ -1,14 +1,19 @@
 import type { TaskFacts } from "../core/board.ts"
-import { decide, type Action, type LookFacts } from "../core/decide.ts"
+import { decide, type LookFacts } from "../core/decide.ts"
 import type { RequestFailure } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { Verdict } from "../core/rules.ts"
+import { classifyError } from "../core/turn.ts"
 import { columnOf, type Claim, type Status, type Task } from "../core/task.ts"
-import { gatherFacts, type FactSources } from "./facts.ts"
-import { failHelper, promptHelper, spawnHelper, type HelperSpec } from "./helper.ts"
-import { countInProgress, failed, judgeWish, metaOf, openDependencies } from "./moves.ts"
+import type { Session } from "../shared/host.ts"
 import type { SessionState } from "../shared/session-state.ts"
+import { execute, judgingFacts, type ActionParts, type Work } from "./actions.ts"
+import { gatherFacts, type FactSources } from "./facts.ts"
+import { makeFamily, type Family } from "./family.ts"
+import { failed, judgeWish, type Asking } from "./moves.ts"
 import type { Project } from "./project.ts"
+import { mayStart, metaOf } from "./queue.ts"
+import { makeShownFacts, type ShownFacts } from "./shown-facts.ts"
 
 /*
  *   event, timer, request, start-up ──► look(task) ──► facts ─► decide ─► actions ─► facts told to the boards
@@ -20,22 +25,13 @@ import type { Project } from "./project.ts"
 const RELOOK_MS = 15_000
 const MAX_ROUNDS = 12
 
-export type Work = {
-  readonly specs: Readonly<Record<"intake" | "validator", HelperSpec>>
-  collect(role: "intake" | "validator", task: Task): Promise<Result<void, { readonly text: string }>>
-  runSetup(task: Task): Promise<Result<void, { readonly text: string }>>
-  wakeTask(task: Task): Promise<Result<void, { readonly text: string }>>
-  takeSnapshot(task: Task): Promise<Result<void, { readonly text: string }>>
-  resumeMerge(task: Task): Promise<Result<void, { readonly text: string }>>
-  /** What differs between worktree and snapshot, and between target and snapshot; only asked for cards in Review. */
-  reviewFacts(task: Task): Promise<Pick<TaskFacts, "changedSince" | "conflicts">>
-}
-
 export type SupervisorParts = {
   readonly project: Project
   readonly work: Work
-  readonly worktreeState: FactSources["worktreeState"]
+  /** What differs between worktree and snapshot, and between target and snapshot; only asked for cards in Review. */
+  reviewFacts(task: Task): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase">>
   readonly state: SessionState
+  readonly leftCommands: FactSources["leftCommands"]
 }
 
 export interface Supervisor {
@@ -43,65 +39,91 @@ export interface Supervisor {
   start(): Promise<void>
   /** Looks at the task that this session belongs to; resolves when that look is over. */
   look(sessionID: string): Promise<void>
-  /** A session was seen to be a child of another one. */
-  relate(child: string, parent: string): void
-  forget(sessionID: string): void
-  /** Whether a session is, or stands below, a helper of a task. */
-  isHelper(sessionID: string): boolean
-  /** A session was seen to be a helper. */
-  noteHelper(sessionID: string): void
+  readonly family: Family
   /** The task that a session belongs to, at any depth. */
   taskOf(sessionID: string): string | undefined
-  /** Writes the wish and judges it: the answer is that look's verdict. */
-  move(sessionID: string, to: Status): Promise<Result<Verdict, RequestFailure>>
+  isHelper(sessionID: string): boolean
+  /** A session gave a sign of life. */
+  signOf(sessionID: string): void
+  /** Judges a wish that came over the channel: the answer is the verdict. A look follows. */
+  move(
+    sessionID: string,
+    to: Status,
+    asking?: Omit<Asking & { by: "channel" }, "by">,
+  ): Promise<Result<Verdict, RequestFailure>>
   facts(): readonly TaskFacts[]
   factsOf(sessionID: string): TaskFacts | undefined
   /** Runs one long action of a task; a second one of the same task is refused with `false`. */
-  occupy<T>(sessionID: string, action: () => Promise<T>): Promise<T | false>
+  occupy<T>(sessionID: string, action: (signal: AbortSignal) => Promise<T>): Promise<T | false>
+  /** Ends the long action of a task that can be ended. */
+  interrupt(sessionID: string): void
+  /** Forgets a task that is none any more. */
+  forget(sessionID: string): void
   dispose(): Promise<void>
 }
 
 export function makeSupervisor(parts: SupervisorParts): Supervisor {
-  const { project, work } = parts
+  const { project, work, state } = parts
   const { tasks, host, clock, store } = project
+  const family = makeFamily(host)
   const known = new Set<string>()
-  const parents = new Map<string, string>()
-  const helpers = new Set<string>()
-  const shown = new Map<string, TaskFacts>()
-  const problems = new Map<string, string>()
   const looking = new Map<string, { promise: Promise<void>; again: boolean }>()
-  const occupied = new Set<string>()
-  /** Tasks whose move over the channel is being judged: a look meanwhile leaves the wish alone. */
-  const judging = new Set<string>()
+  const occupied = new Map<string, AbortController>()
+  const claiming = new Set<string>()
   const active = new Set<string>()
+  const errors = new Map<string, { readonly text: string; readonly at: number }>()
+  const signs = new Map<string, number>()
+  const shown: ShownFacts = makeShownFacts((facts) => project.push({ type: "facts", facts }))
   let cancelTimer: (() => void) | undefined
   let disposed = false
+  let repaired = () => {}
+  /** Before this, records may lag behind their sessions, and places in progress cannot be counted. */
+  const ready = new Promise<void>((resolve) => {
+    repaired = resolve
+  })
+
+  const unsubscribe = state.subscribe((change) => {
+    if (change.kind !== "error" || taskOf(change.sessionID) === undefined) return
+    errors.set(change.sessionID, { text: classifyError(change.error).text, at: clock.now() })
+  })
 
   const sources: FactSources = {
     host,
-    family: (sessionID) => [sessionID, ...[...parents.keys()].filter((id) => rootOf(id) === sessionID)],
-    worktreeState: parts.worktreeState,
-    state: parts.state,
-    claimAlive: alive,
+    family,
+    leftCommands: parts.leftCommands,
+    state,
+    claimAlive: (claim, sessionID, part) =>
+      holds(claim, part === "setup" ? occupied.has(sessionID) : claiming.has(`${sessionID}:${part}`)),
+    errorOf: (sessionID) => errors.get(sessionID),
+    signOf: (sessionID) => signs.get(sessionID),
     now: () => clock.now(),
   }
 
-  function alive(claim: Claim | undefined): boolean {
-    return claim !== undefined && store.alive(claim) !== false
+  const actions: ActionParts = {
+    project,
+    work,
+    aside(sessionID, action) {
+      void occupy(sessionID, async (signal) => shown.outcome(sessionID, await action(signal))).then(() =>
+        look(sessionID),
+      )
+    },
+    async claiming(sessionID, part, action) {
+      const key = `${sessionID}:${part}`
+      claiming.add(key)
+      return action().finally(() => claiming.delete(key))
+    },
+    placeFreed: lookAtQueued,
   }
 
-  function rootOf(sessionID: string): string {
-    let id = sessionID
-    for (let depth = 0; depth < 20; depth++) {
-      const parent = parents.get(id)
-      if (!parent) break
-      id = parent
-    }
-    return id
+  /** A claim of ours lives as long as we are at it: one that we gave up half way is taken up again. */
+  function holds(claim: Claim | undefined, atIt: boolean): boolean {
+    if (claim === undefined) return false
+    const mine = claim.pid === tasks.self.pid && claim.start === tasks.self.start && claim.host === tasks.self.host
+    return mine ? atIt : store.alive(claim) !== false
   }
 
   function taskOf(sessionID: string): string | undefined {
-    const root = rootOf(sessionID)
+    const root = family.rootOf(sessionID)
     return known.has(root) ? root : undefined
   }
 
@@ -120,7 +142,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
         await lookNow(sessionID)
       } while (entry.again && !disposed)
     })()
-      .catch((bug: unknown) => report(sessionID, bug))
+      .catch((bug: unknown) => broke(sessionID, bug))
       .finally(() => {
         looking.delete(sessionID)
         armTimer()
@@ -128,163 +150,73 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     return entry.promise
   }
 
-  function report(sessionID: string, bug: unknown) {
+  function broke(sessionID: string, bug: unknown) {
     const text = bug instanceof Error ? `${bug.message}\n${bug.stack ?? ""}` : String(bug)
     host.log("error", `a look at ${sessionID} broke: ${text}`)
-    problems.set(sessionID, "Kagan failed here: see the log")
+    shown.problem(sessionID, "action", "Kagan failed here: see the log")
   }
 
   async function lookNow(sessionID: string): Promise<void> {
+    await ready
     for (let round = 0; round < MAX_ROUNDS && !disposed; round++) {
       const read = await tasks.read(sessionID)
-      if (!read.ok) {
-        if (read.error.kind === "gone") publishRecord(sessionID)
-        else if (read.error.kind === "not_ours") forget(sessionID)
-        else host.log("warn", `look at ${sessionID}: ${read.error.text}`)
-        return
-      }
+      if (!read.ok) return unread(sessionID, read.error)
       const { task } = read.value
       known.add(sessionID)
-      if (needsInstance(task) && (await parts.worktreeState(task)) === "present") {
-        const ensured = await project.ensureInstance(task.meta.worktree)
-        if (!ensured.ok) problems.set(sessionID, ensured.error.text)
-      }
-      const gathered = await gatherFacts(sources, task, read.value)
-      const extra =
-        columnOf(task.meta) === "review" && gathered.shown.worktree === "present" ? await work.reviewFacts(task) : {}
-      publish({ ...gathered.shown, ...extra })
+      const worktree = await project.trees.worktree(task.meta)
+      const up = worktree.state === "present" && (await instanceUp(task))
+      const gathered = await gatherFacts(sources, task, read.value, worktree, up)
+      const extra = columnOf(task.meta) === "review" && up ? await parts.reviewFacts(task) : {}
+      shown.publish({ ...gathered.shown, ...extra })
       const facts: LookFacts = {
         ...gathered.look,
-        mergeClaimAlive: alive(task.meta.merge?.claim),
-        mayStart: await mayStart(task),
-        occupied: occupied.has(sessionID) || judging.has(sessionID),
+        mergeClaimAlive: holds(task.meta.merge?.claim, occupied.has(sessionID)),
+        mayStart: task.meta.awaiting ? mayStart(task, await tasks.records(), project.options().inProgressLimit) : false,
+        occupied: occupied.has(sessionID),
       }
       if (isActive(task, gathered.shown)) active.add(sessionID)
       else active.delete(sessionID)
-      const actions = decide(task.meta, facts, project.options())
-      if (actions.length === 0) return
+      const wanted = decide(task.meta, facts, project.options())
+      if (wanted.length === 0) return shown.problem(sessionID, "action", undefined)
       let again = false
-      for (const action of actions) again = (await execute(action, task, facts)) || again
+      for (const action of wanted) {
+        const done = await execute(actions, action, task, facts)
+        if (!done.result.ok) {
+          host.log("error", `${sessionID}: ${action.kind}: ${done.result.error.text}`)
+          active.add(sessionID)
+        }
+        shown.outcome(sessionID, done.result)
+        again ||= done.again
+      }
       if (!again) return
     }
+    // Still not at rest: later again, so that nothing of this process is kept from its turn.
+    active.add(sessionID)
   }
 
-  /** Returns whether another look makes sense at once. */
-  async function execute(action: Action, task: Task, facts: LookFacts): Promise<boolean> {
-    const sessionID = task.meta.sessionID
-    switch (action.kind) {
-      case "seed":
-        return outcome(
-          sessionID,
-          await tasks.update(sessionID, (meta) =>
-            meta.lastGatedStatus ? undefined : { ...meta, lastGatedStatus: meta.status },
-          ),
-        )
-      case "judge": {
-        const judged = await judgeWish(project, task, action.wish, judgingFacts(facts))
-        if (!judged.ok) {
-          project.push({
-            type: "notice",
-            level: "error",
-            text: judged.error.text,
-            taskNumber: task.meta.taskNumber,
-            key: `denied:${sessionID}`,
-          })
-          return true
-        }
-        if (judged.value.verdict.kind === "queued") return false
-        lookAtQueued()
-        return true
-      }
-      case "run_setup":
-        void occupy(sessionID, async () => outcome(sessionID, await work.runSetup(task))).then(() => look(sessionID))
-        return false
-      case "spawn_helper":
-        return outcome(sessionID, await spawnHelper(project, work.specs[action.role], task, action.attempt))
-      case "prompt_helper":
-        outcome(sessionID, await promptHelper(project, work.specs[action.role], task))
-        return false
-      case "collect_helper":
-        return outcome(sessionID, await work.collect(action.role, task))
-      case "fail_helper":
-        return outcome(sessionID, await failHelper(project, action.role, task, action.reason))
-      case "wake":
-        outcome(sessionID, await work.wakeTask(task))
-        return false
-      case "mark_delivered": {
-        const marked = await tasks.update(sessionID, (meta) => {
-          const intent = meta.run?.intent
-          if (!intent || intent.deliveredAt !== undefined || intent.id !== task.meta.run?.intent?.id) return undefined
-          return { ...meta, run: { ...meta.run, intent: { ...intent, deliveredAt: clock.now() } } }
-        })
-        if (marked.ok && marked.value.changed) {
-          await project.remember(sessionID, {
-            kind: "wake",
-            text: `woken once: ${task.meta.run?.intent?.purpose}`,
-            messageID: task.meta.run?.intent?.messageID,
-          })
-        }
-        return outcome(sessionID, marked)
-      }
-      case "enter_review": {
-        const entered = await tasks.update(sessionID, (meta) => {
-          if (
-            meta.status !== "in_progress" ||
-            columnOf(meta) !== "in_progress" ||
-            meta.generation !== task.meta.generation
-          )
-            return undefined
-          return { ...meta, status: "review", lastGatedStatus: "review", review: { findings: 0, ruled: 0, fix: 0 } }
-        })
-        if (entered.ok && entered.value.changed) {
-          await project.remember(sessionID, {
-            kind: "move",
-            text: "entered Review: turn finished",
-            from: "in_progress",
-            to: "review",
-          })
-          lookAtQueued()
-        }
-        return outcome(sessionID, entered)
-      }
-      case "take_snapshot":
-        return outcome(sessionID, await work.takeSnapshot(task))
-      case "resume_merge":
-        return outcome(sessionID, await work.resumeMerge(task))
+  async function unread(sessionID: string, error: { readonly kind: string; readonly text: string }) {
+    if (error.kind === "host" || error.kind === "store") {
+      host.log("warn", `look at ${sessionID}: ${error.text}`)
+      active.add(sessionID)
+      return
     }
+    active.delete(sessionID)
+    const record = await tasks.recordOf(sessionID)
+    const meta = record && metaOf(record)
+    if (meta?.repo === project.repo) return shown.publish(fromRecord(sessionID, { title: record!.title, meta }))
+    forget(sessionID)
   }
 
-  function outcome(sessionID: string, result: Result<unknown, { readonly text: string }>): boolean {
-    if (result.ok) {
-      problems.delete(sessionID)
-      return true
+  /** The instance is booted only where there is something to do in it; one that is up is asked. */
+  async function instanceUp(task: Task): Promise<boolean> {
+    const { worktree, sessionID } = task.meta
+    if (!hasWork(task, project.options().intake.enabled)) {
+      shown.problem(sessionID, "instance", undefined)
+      return project.isServed(worktree)
     }
-    problems.set(sessionID, result.error.text)
-    host.log("error", `${sessionID}: ${result.error.text}`)
-    const facts = shown.get(sessionID)
-    if (facts) publish(facts)
-    return false
-  }
-
-  async function mayStart(task: Task): Promise<boolean> {
-    if (!task.meta.awaiting) return false
-    const records = await tasks.records()
-    return (
-      openDependencies(task.meta, records).length === 0 &&
-      countInProgress(records, task.meta.sessionID) < project.options().inProgressLimit &&
-      isFirstInQueue(task, records)
-    )
-  }
-
-  /** Queued cards start in the order in which they were queued. */
-  function isFirstInQueue(task: Task, records: Awaited<ReturnType<typeof tasks.records>>): boolean {
-    const since = task.meta.awaiting!.since
-    return !records.some((record) => {
-      const meta = metaOf(record)
-      if (!meta?.awaiting || meta.sessionID === task.meta.sessionID || meta.trashedAt) return false
-      if (openDependencies(meta, records).length > 0) return false
-      return meta.awaiting.since < since || (meta.awaiting.since === since && meta.taskNumber < task.meta.taskNumber)
-    })
+    const ensured = await project.ensureInstance(worktree)
+    shown.problem(sessionID, "instance", ensured.ok ? undefined : ensured.error.text)
+    return ensured.ok
   }
 
   function lookAtQueued() {
@@ -293,45 +225,10 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     })
   }
 
-  function judgingFacts(facts: Pick<LookFacts, "activity" | "worktree" | "elsewhere">) {
-    return {
-      turnRunning:
-        facts.activity.kind === "busy" ||
-        facts.activity.kind === "retry" ||
-        facts.activity.kind === "unknown" ||
-        facts.elsewhere !== undefined,
-      worktreeReady: facts.worktree === "present",
-    }
-  }
-
-  function publish(facts: TaskFacts) {
-    const problem = problems.get(facts.sessionID)
-    const { problem: _, ...rest } = facts
-    const next: TaskFacts = problem ? { ...rest, problem } : rest
-    const before = shown.get(facts.sessionID)
-    if (before && JSON.stringify(before) === JSON.stringify(next)) return
-    shown.set(facts.sessionID, next)
-    project.push({ type: "facts", facts: next })
-  }
-
-  function publishRecord(sessionID: string) {
-    active.delete(sessionID)
-    publish({
-      sessionID,
-      source: "record",
-      activity: { kind: "gone" },
-      asks: [],
-      worktree: "unknown",
-      unreadable: [],
-      readOnly: false,
-    })
-  }
-
   function forget(sessionID: string) {
     known.delete(sessionID)
     active.delete(sessionID)
-    shown.delete(sessionID)
-    problems.delete(sessionID)
+    shown.drop(sessionID)
   }
 
   /** The one timer: armed while anything is going on, absent otherwise. */
@@ -347,114 +244,129 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     })
   }
 
-  async function occupy<T>(sessionID: string, action: () => Promise<T>): Promise<T | false> {
+  async function occupy<T>(sessionID: string, action: (signal: AbortSignal) => Promise<T>): Promise<T | false> {
     if (occupied.has(sessionID)) return false
-    occupied.add(sessionID)
+    const controller = new AbortController()
+    occupied.set(sessionID, controller)
     try {
-      return await action()
+      return await action(controller.signal)
     } finally {
       occupied.delete(sessionID)
     }
   }
 
+  /** Learns every session's place, repairs the records that a crash left behind, and then looks at every task. */
+  async function start() {
+    const listed = await host.sessions(project.root)
+    if (!listed.ok) host.log("error", `the sessions of the project cannot be listed: ${listed.error.text}`)
+    const sessions: readonly Session[] = listed.ok ? listed.value : []
+    for (const session of sessions) family.saw(session)
+    const records = await tasks.records()
+    const written = new Map(records.map((record) => [record.sessionID, JSON.stringify(record)]))
+    for (const { id, title, parentID, metadata } of sessions) {
+      const kagan = metadata?.kagan as { sessionID?: unknown; repo?: unknown } | undefined
+      if (parentID || kagan?.sessionID !== id || kagan.repo !== project.repo) continue
+      known.add(id)
+      if (written.get(id) === JSON.stringify({ title, sessionID: id, kagan })) continue
+      const mended = await tasks.repair(id)
+      if (!mended.ok && mended.error.kind !== "not_ours") host.log("warn", `${id}: ${mended.error.text}`)
+    }
+    repaired()
+    for (const record of records) known.add(record.sessionID)
+    const queue = [...known]
+    const lookers = Array.from({ length: 4 }, async () => {
+      for (let id = queue.shift(); id !== undefined; id = queue.shift()) await look(id)
+    })
+    await Promise.all(lookers)
+  }
+
+  async function move(sessionID: string, to: Status, asking: Omit<Asking & { by: "channel" }, "by"> = {}) {
+    await ready
+    try {
+      const read = await tasks.read(sessionID)
+      if (!read.ok) return failed(read.error.text)
+      const { task } = read.value
+      const worktree = await project.trees.worktree(task.meta)
+      const up = worktree.state === "present" && (await instanceUp(task))
+      const { look: facts } = await gatherFacts(sources, task, read.value, worktree, up)
+      const judged = await judgeWish(project, task, to, judgingFacts(facts), { by: "channel", ...asking })
+      if (!judged.ok) return judged
+      if (judged.value.verdict.kind === "accepted") lookAtQueued()
+      return ok(judged.value.verdict)
+    } finally {
+      void look(sessionID)
+    }
+  }
+
   return {
-    look: (sessionID) => look(rootOf(sessionID)),
+    start,
+    look: (sessionID) => look(family.rootOf(sessionID)),
+    family,
     taskOf,
-    forget,
+    isHelper: family.isHelper,
+    signOf: (sessionID) => void signs.set(sessionID, clock.now()),
+    move,
+    facts: shown.all,
+    factsOf: shown.of,
     occupy,
-    facts: () => [...shown.values()],
-    factsOf: (sessionID) => shown.get(sessionID),
-    relate: (child, parent) => void parents.set(child, parent),
-    noteHelper: (sessionID) => void helpers.add(sessionID),
-    isHelper(sessionID) {
-      for (let id: string | undefined = sessionID, depth = 0; id && depth < 20; id = parents.get(id), depth++) {
-        if (helpers.has(id)) return true
-      }
-      return false
-    },
-
-    async start() {
-      const listed = await host.sessions(project.root)
-      if (!listed.ok) {
-        host.log("error", `the sessions of the project cannot be listed: ${listed.error.text}`)
-      } else {
-        for (const session of listed.value) {
-          if (session.parentID) parents.set(session.id, session.parentID)
-          const worker = (session.metadata?.kagan as { workerParent?: unknown } | undefined)?.workerParent
-          if (typeof worker === "string") parents.set(session.id, worker)
-          if (session.parentID && isHelperRole(session)) helpers.add(session.id)
-        }
-        for (const session of listed.value) {
-          if (!session.parentID && session.metadata?.kagan) known.add(session.id)
-        }
-      }
-      for (const record of await tasks.records()) known.add(record.sessionID)
-      const queue = [...known]
-      const workers = Array.from({ length: 4 }, async () => {
-        for (let id = queue.shift(); id !== undefined; id = queue.shift()) await look(id)
-      })
-      await Promise.all(workers)
-    },
-
-    async move(sessionID, to) {
-      judging.add(sessionID)
-      try {
-        const wished = await tasks.update(sessionID, (meta) =>
-          meta.status === to && columnOf(meta) === to
-            ? undefined
-            : // What stands is seeded with the wish: a look that seeds afterwards would take the wish for the verdict.
-              { ...meta, status: to, lastGatedStatus: columnOf(meta), awaiting: undefined, denied: undefined },
-        )
-        if (!wished.ok) return failed(wished.error.text)
-        const read = await tasks.read(sessionID)
-        if (!read.ok) return failed(read.error.text)
-        const { look: facts } = await gatherFacts(sources, read.value.task, read.value)
-        const judged = await judgeWish(project, read.value.task, to, judgingFacts(facts))
-        if (judged.ok && judged.value.verdict.kind === "accepted") lookAtQueued()
-        return judged.ok ? ok(judged.value.verdict) : judged
-      } finally {
-        judging.delete(sessionID)
-        void look(sessionID)
-      }
-    },
-
+    interrupt: (sessionID) => occupied.get(sessionID)?.abort(),
+    forget,
     async dispose() {
       disposed = true
+      repaired()
+      unsubscribe()
       cancelTimer?.()
       cancelTimer = undefined
+      for (const controller of occupied.values()) controller.abort()
       await Promise.allSettled([...looking.values()].map((entry) => entry.promise))
     },
   }
 }
 
-export function isHelperRole(session: { readonly metadata?: Readonly<Record<string, unknown>> }): boolean {
-  const role = (session.metadata?.kagan as { role?: unknown } | undefined)?.role
-  return role === "intake" || role === "validator"
+function fromRecord(sessionID: string, record: NonNullable<TaskFacts["record"]>): TaskFacts {
+  return {
+    sessionID,
+    source: "record",
+    record,
+    activity: { kind: "gone" },
+    asks: [],
+    worktree: "unknown",
+    unreadable: [],
+    readOnly: false,
+  }
 }
 
-/** Whether the worktree's instance has to be up with our half in it. */
-function needsInstance(task: Task): boolean {
-  const { meta } = task
+const UNDER_WAY = new Set<string | undefined>(["claimed", "running"])
+
+/** Whether there is something to do in the worktree's instance, so that it has to be up with our half in it. */
+function hasWork({ meta }: Task, intakeEnabled: boolean): boolean {
   if (meta.trashedAt || meta.archivedAt) return false
-  return columnOf(meta) !== "done"
+  switch (columnOf(meta)) {
+    case "backlog":
+      return meta.intake ? UNDER_WAY.has(meta.intake.state) : intakeEnabled
+    case "in_progress":
+    case "review":
+      return true
+    case "done":
+      return false
+  }
 }
 
 /** Whether anything of the task is going on, so that it is looked at again without an event. */
-function isActive(task: Task, facts: TaskFacts): boolean {
-  const { meta } = task
+function isActive({ meta }: Task, facts: TaskFacts): boolean {
   if (meta.trashedAt || meta.archivedAt || columnOf(meta) === "done") return false
-  const helper = meta.intake?.state ?? ""
-  const validator = meta.review?.validator?.state ?? ""
+  const { activity } = facts
   return (
-    facts.activity.kind === "busy" ||
-    facts.activity.kind === "retry" ||
-    facts.activity.kind === "unknown" ||
-    ["claimed", "running"].includes(helper) ||
-    ["claimed", "running"].includes(validator) ||
-    meta.awaiting !== undefined ||
+    activity.kind === "busy" ||
+    activity.kind === "retry" ||
+    (activity.kind === "unknown" && facts.worktree !== "missing" && facts.worktree !== "foreign") ||
+    facts.command !== undefined ||
+    UNDER_WAY.has(meta.intake?.state) ||
+    UNDER_WAY.has(meta.review?.validator?.state) ||
+    meta.status !== columnOf(meta) ||
     meta.setup?.state === "running" ||
     meta.merge?.state === "claimed" ||
-    (meta.run?.intent !== undefined && meta.run.intent.deliveredAt === undefined) ||
+    (meta.run?.intent !== undefined && meta.run.intent.deliveredAt === undefined && !facts.lost) ||
     (columnOf(meta) === "review" && !meta.review?.snapshot && !meta.review?.problem)
   )
 }

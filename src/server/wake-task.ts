@@ -29,7 +29,15 @@ export async function wakeTask(project: Project, task: Task): Promise<Result<voi
     ...(meta.agent ? { agent: meta.agent } : {}),
     ...modelOf(meta.model),
   })
-  return sent.kind === "refused" ? err({ text: `it could not be started: ${sent.text}` }) : ok()
+  if (sent.kind === "refused") return err({ text: `it could not be started: ${sent.text}` })
+  if (sent.kind === "held") return ok()
+  const counted = await project.tasks.update(meta.sessionID, (now) => {
+    const same = now.run?.intent
+    if (same?.id !== intent.id || same.deliveredAt !== undefined) return undefined
+    const count = { count: (same.sent?.count ?? 0) + 1, at: project.clock.now() }
+    return { ...now, run: { ...now.run, intent: { ...same, sent: count } } }
+  })
+  return counted.ok ? ok() : counted
 }
 
 /** What stands before the prompt. They go with the intent: the same intent again adds none a second time. */

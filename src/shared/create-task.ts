@@ -63,12 +63,53 @@ export async function dropDraft(parts: Pick<CreateParts, "store">, id: string): 
   return removed.ok ? ok() : err({ kind: "failed", text: removed.error.text })
 }
 
+/** What this process is making, so that the same draft asked for twice is made once. */
+const making = new WeakMap<Tasks, Map<string, Promise<Result<Task, CreateFailure>>>>()
+
 /** Makes the task of a draft, or says why not and leaves the draft with that reason. */
-export async function createTask(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
+export function createTask(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
+  const mine = making.get(parts.tasks) ?? new Map<string, Promise<Result<Task, CreateFailure>>>()
+  making.set(parts.tasks, mine)
+  const running = mine.get(typed.id)
+  if (running) return running
+  const promise = claimAndMake(parts, typed).finally(() => mine.delete(typed.id))
+  mine.set(typed.id, promise)
+  return promise
+}
+
+/** Goes on with what a process that is gone left half made. */
+export async function finishDrafts(parts: CreateParts, made: (task: Task) => void): Promise<void> {
+  for (const draft of await listDrafts(parts)) {
+    if (draft.problem !== undefined || !draft.claim || parts.store.alive(draft.claim) !== false) continue
+    const finished = await createTask(parts, draft)
+    if (finished.ok) made(finished.value)
+    else parts.host.log("warn", `the draft "${draft.title}" is not a task: ${finished.error.text}`)
+  }
+}
+
+/** Keeps the draft with our claim on it, unless another living process has it. What is made already stays known. */
+async function claimDraft(parts: CreateParts, typed: Draft): Promise<Result<Draft, CreateFailure>> {
+  const { store, tasks, clock } = parts
+  const held = await store.withLock(async (): Promise<Result<Draft, CreateFailure>> => {
+    const read = await store.readJson(store.paths.draft(typed.id))
+    const before = read.ok ? readDraft(read.value) : undefined
+    const mine = before?.claim?.pid === tasks.self.pid && before.claim.start === tasks.self.start
+    if (before?.claim && !mine && store.alive(before.claim) !== false)
+      return err({ kind: "refused", text: "another window is creating it" })
+    const made = before?.made ?? typed.made
+    const claim = { ...tasks.self, at: clock.now() }
+    const claimed: Draft = { ...typed, ...(made ? { made } : {}), problem: undefined, claim }
+    const kept = await keepDraft(parts, claimed)
+    return kept.ok ? ok(claimed) : kept
+  })
+  return held.ok ? held.value : err({ kind: "failed", text: `what you typed could not be kept: ${held.error.text}` })
+}
+
+async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
   const title = cleanTitle(typed.title)
-  const claimed: Draft = { ...typed, problem: undefined, claim: { ...parts.tasks.self, at: parts.clock.now() } }
-  const kept = await keepDraft(parts, claimed)
-  if (!kept.ok) return kept
+  const held = await claimDraft(parts, typed)
+  if (!held.ok) return held
+  const claimed = held.value
   const made = title
     ? await make(parts, claimed, title)
     : err<CreateFailure>({ kind: "refused", text: "a title needs at least one visible character" })

@@ -25,6 +25,8 @@ export type TaskRecord = {
   readonly title: string
   readonly sessionID: string
   readonly kagan: Readonly<Record<string, unknown>>
+  /** The person gave it up after its session was gone; its number stays taken. */
+  readonly discardedAt?: number
 }
 
 export type Siblings = readonly TaskRecord[]
@@ -32,7 +34,11 @@ export type Siblings = readonly TaskRecord[]
 /** Returns the new metadata, or `undefined` to leave it as it is. Called under the lock with a fresh read. */
 export type Change = (
   meta: TaskMeta,
-  context: { readonly title: string; readonly siblings: () => Promise<Siblings> },
+  context: {
+    readonly title: string
+    /** What every task is now: the records, and over them what sessions say that changed since this process began. */
+    readonly siblings: () => Promise<Siblings>
+  },
 ) => TaskMeta | undefined | Promise<TaskMeta | undefined>
 
 export type HelperMeta = IntakeMeta | ValidatorMeta
@@ -58,6 +64,8 @@ export interface Tasks {
   ): Promise<Result<Task, TaskFailure>>
   /** Stores a task's metadata on a session that exists: the resumed half of a creation. */
   adoptTask(sessionID: string, meta: Omit<TaskMeta, "sessionID">): Promise<Result<Task, TaskFailure>>
+  /** Gives a helper or worker session its own id where a crash came between making it and writing that down. */
+  adoptChild(sessionID: string): Promise<Result<void, TaskFailure>>
   /** Makes a helper or worker session; its metadata carries its own id before this resolves. */
   createChild(
     session: Omit<NewSession, "metadata">,
@@ -65,6 +73,22 @@ export interface Tasks {
   ): Promise<Result<Session, TaskFailure>>
   /** All records, for counting under the lock and for cards whose session is gone. */
   records(): Promise<Siblings>
+  recordOf(sessionID: string): Promise<TaskRecord | undefined>
+  /** Whether this process wrote the record as it stands. */
+  wroteRecord(record: TaskRecord): boolean
+  /** Writes the record anew where it does not say what the session says: a crash came between the two. */
+  repair(sessionID: string): Promise<Result<void, TaskFailure>>
+  /**
+   * Brings a task back whose session or metadata is gone: the record's metadata, changed by `change`, on its session
+   * where that still is, else on a new one. Somebody else's restore before this one is a refusal.
+   */
+  restore(
+    sessionID: string,
+    session: Omit<NewSession, "metadata" | "title">,
+    change: (meta: TaskMeta) => TaskMeta,
+  ): Promise<Result<Task, TaskFailure>>
+  /** Gives up the record of a task whose session is gone. Nothing else is deleted. */
+  discard(sessionID: string, at: number): Promise<Result<void, TaskFailure>>
   readonly self: Claim
 }
 
@@ -73,8 +97,12 @@ export function makeTasks(parts: {
   readonly metadata: MetadataDoor
   readonly store: Store
   readonly repo: string
+  /** Where the sessions of the project are listed, and since when they may have changed without their record. */
+  readonly project?: { readonly root: string; readonly since: number }
 }): Tasks {
   const { host, metadata, store, repo } = parts
+  /** What this process last wrote as the record of a number. */
+  const wrote = new Map<number, string>()
 
   async function load(sessionID: string): Promise<Result<{ session: Session; decoded: Decoded }, TaskFailure>> {
     const answer = await host.session(sessionID)
@@ -108,19 +136,69 @@ export function makeTasks(parts: {
     session: Session,
     meta: TaskMeta,
     kagan: Record<string, unknown>,
+    replaces?: string,
   ): Promise<Result<void, TaskFailure>> {
+    const path = store.paths.record(meta.taskNumber)
+    const owned = await ownRecord(path, meta, session.id, replaces)
+    if (!owned.ok) return owned
     const value: TaskRecord = { title: session.title, sessionID: session.id, kagan }
-    const written = await store.writeJson(store.paths.record(meta.taskNumber), value)
-    return written.ok ? ok() : err({ kind: "store", text: written.error.text })
+    const written = await store.writeJson(path, value)
+    if (!written.ok) return err({ kind: "store", text: written.error.text })
+    wrote.set(meta.taskNumber, JSON.stringify(value))
+    return ok()
   }
 
-  async function records(): Promise<Siblings> {
+  /** A number belongs to one session; a record that cannot be read is kept beside the new one. */
+  async function ownRecord(
+    path: string,
+    meta: TaskMeta,
+    sessionID: string,
+    replaces: string | undefined,
+  ): Promise<Result<void, TaskFailure>> {
+    const found = await store.readJson(path)
+    if (!found.ok) {
+      if (found.error.kind === "missing") return ok()
+      if (found.error.kind === "io") return err({ kind: "store", text: found.error.text })
+      const damaged = await store.readText(path)
+      const kept = damaged.ok ? await store.writeText(`${path}.damaged`, damaged.value) : damaged
+      return kept.ok ? ok() : err({ kind: "store", text: kept.error.text })
+    }
+    if (!isRecord(found.value)) return ok()
+    const other = found.value.sessionID
+    if (other === sessionID || other === replaces) return ok()
+    const loaded = await load(other)
+    const taken = loaded.ok && loaded.value.decoded.kind === "task" && loaded.value.decoded.meta.repo === repo
+    if (loaded.ok ? !taken : loaded.error.kind === "gone") return ok()
+    return err({ kind: "not_ours", text: `the number #${meta.taskNumber} belongs to another session` })
+  }
+
+  async function allRecords(): Promise<TaskRecord[]> {
     const all: TaskRecord[] = []
     for (const number of await store.recordNumbers()) {
       const read = await store.readJson(store.paths.record(number))
       if (read.ok && isRecord(read.value)) all.push(read.value)
+      else host.log("error", `the record of #${number} cannot be read: ${read.ok ? "another shape" : read.error.text}`)
     }
     return all
+  }
+
+  async function records(): Promise<Siblings> {
+    return (await allRecords()).filter((one) => one.discardedAt === undefined)
+  }
+
+  /** A process that died between session and record left them apart: the session is right. */
+  async function siblings(): Promise<Siblings> {
+    const known = await records()
+    if (!parts.project) return known
+    const listed = await host.sessions(parts.project.root, parts.project.since)
+    if (!listed.ok) throw new SiblingsUnknown(listed.error)
+    const fresh = listed.value.flatMap((session): TaskRecord[] => {
+      const decoded = session.parentID ? undefined : readKagan(session.id, session.metadata)
+      if (decoded?.kind !== "task" || decoded.meta.repo !== repo) return []
+      return [{ title: session.title, sessionID: session.id, kagan: rawKagan(session.metadata)! }]
+    })
+    const changed = new Set(fresh.map((one) => one.sessionID))
+    return [...known.filter((one) => !changed.has(one.sessionID)), ...fresh]
   }
 
   async function settle(
@@ -128,8 +206,9 @@ export function makeTasks(parts: {
     meta: TaskMeta,
     kagan: Record<string, unknown>,
     changed: boolean,
+    replaces?: string,
   ): Promise<Result<Updated, TaskFailure>> {
-    const recorded = await record(session, meta, kagan)
+    const recorded = await record(session, meta, kagan, replaces)
     if (!recorded.ok) return recorded
     return ok({ task: { title: session.title, meta }, changed })
   }
@@ -177,7 +256,13 @@ export function makeTasks(parts: {
         if (!current.ok) return current
         const { task, session, readOnly } = current.value
         if (readOnly) return err({ kind: "read_only", text: "a newer Kagan wrote this card, or it is not readable" })
-        const next = await change(task.meta, { title: task.title, siblings: records })
+        let next: TaskMeta | undefined
+        try {
+          next = await change(task.meta, { title: task.title, siblings })
+        } catch (cause) {
+          if (cause instanceof SiblingsUnknown) return err({ kind: "host", text: cause.message, cause: cause.failure })
+          throw cause
+        }
         const raw = rawKagan(session.metadata) ?? {}
         if (!next || next === task.meta) return ok({ task, changed: false })
         const kagan = mergeKagan(raw, next, task.meta)
@@ -223,6 +308,71 @@ export function makeTasks(parts: {
         return settled.ok ? ok(settled.value.task) : settled
       }),
 
+    async recordOf(sessionID) {
+      return (await records()).find((one) => one.sessionID === sessionID)
+    },
+
+    wroteRecord(one) {
+      return wrote.get(Number(one.kagan.taskNumber)) === JSON.stringify(one)
+    },
+
+    repair: (sessionID) =>
+      locked(async () => {
+        const current = await tasks.read(sessionID)
+        if (!current.ok) return current
+        const { task, session } = current.value
+        const kagan = rawKagan(session.metadata)!
+        const found = await store.readJson(store.paths.record(task.meta.taskNumber))
+        const value: TaskRecord = { title: session.title, sessionID, kagan }
+        if (found.ok && JSON.stringify(found.value) === JSON.stringify(value)) return ok()
+        return record(session, task.meta, kagan)
+      }),
+
+    restore: (sessionID, input, change) =>
+      locked(async () => {
+        const kept = await tasks.recordOf(sessionID)
+        const decoded = kept && readKagan(sessionID, { kagan: kept.kagan })
+        if (!kept || decoded?.kind !== "task" || decoded.readOnly || decoded.meta.repo !== repo)
+          return err({ kind: "gone", text: "there is no record to bring it back from" })
+        const current = await tasks.read(sessionID)
+        if (current.ok) return err({ kind: "not_ours", text: "its session is there already" })
+        if (current.error.kind === "host") return current
+        const meta = change(decoded.meta)
+        const there = await load(sessionID)
+        const session = there.ok
+          ? ok(there.value.session)
+          : await createSession({ ...input, title: kept.title, metadata: { kagan: { ...meta, sessionID: "" } } })
+        if (!session.ok) return session
+        const full: TaskMeta = { ...meta, sessionID: session.value.id }
+        const kagan = mergeKagan(kept.kagan, full, decoded.meta)
+        const written = await write(session.value, kagan)
+        if (!written.ok) return written
+        const settled = await settle(written.value, full, kagan, true, sessionID)
+        return settled.ok ? ok(settled.value.task) : settled
+      }),
+
+    discard: (sessionID, at) =>
+      locked(async () => {
+        const kept = await tasks.recordOf(sessionID)
+        if (!kept) return err({ kind: "gone", text: "there is no record of it" })
+        const current = await tasks.read(sessionID)
+        if (current.ok) return err({ kind: "not_ours", text: "its session is there: move it to the trash instead" })
+        if (current.error.kind === "host") return current
+        const path = store.paths.record(Number(kept.kagan.taskNumber))
+        const written = await store.writeJson(path, { ...kept, discardedAt: at })
+        return written.ok ? ok() : err({ kind: "store", text: written.error.text })
+      }),
+
+    adoptChild: (sessionID) =>
+      locked(async () => {
+        const loaded = await load(sessionID)
+        if (!loaded.ok) return loaded
+        const raw = rawKagan(loaded.value.session.metadata)
+        if (!raw || raw.sessionID === sessionID) return ok()
+        const written = await write(loaded.value.session, { ...raw, sessionID })
+        return written.ok ? ok() : written
+      }),
+
     async createChild(input, meta) {
       const created = await createSession({ ...input, metadata: { kagan: meta } })
       if (!created.ok) return created
@@ -230,6 +380,16 @@ export function makeTasks(parts: {
     },
   }
   return tasks
+}
+
+/** What the other tasks are could not be asked: nothing that depends on it may be decided. */
+class SiblingsUnknown extends Error {
+  readonly failure: HostFailure
+
+  constructor(failure: HostFailure) {
+    super(`the other tasks could not be counted: ${failure.text}`)
+    this.failure = failure
+  }
 }
 
 /** A stored record of the shape that `update` writes. */

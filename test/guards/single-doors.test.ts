@@ -96,6 +96,8 @@ const DOORS: readonly Door[] = [
       "src/shared/git/runner.ts",
       // Asks when a process started.
       "src/shared/store/claim.ts",
+      // Asks which commands a dead OpenCode left behind, where there is no /proc.
+      "src/server/left-commands.ts",
       // Setup commands and checks, as the project's options name them.
       "src/server/command.ts",
     ],

@@ -7,8 +7,6 @@ import { columnOf, type Finding, type Ruling, type Task, type ValidatorMeta } fr
 import type { HelperFailure } from "../helper.ts"
 import { failed, refused } from "../moves.ts"
 import type { Project } from "../project.ts"
-import { verifyLocations } from "../../shared/git/diff.ts"
-import { diffOf } from "../review-diff.ts"
 
 /** Stores what the recorded validator reported, its citations checked against the snapshot. Once; a later call changes nothing. */
 export async function storeFindings(
@@ -24,12 +22,11 @@ export async function storeFindings(
   const snapshot = task.value.task.meta.review?.snapshot
   if (!snapshot || snapshot.commit !== before.value.snapshot)
     return err("a newer snapshot is under review: this report comes too late")
-  const diff = await diffOf(project, snapshot)
+  const diff = await project.trees.diff(snapshot)
   if (!diff.ok) return err(`the snapshot could not be read: ${diff.error.text}`)
   const placed = placeFindings(report, task.value.task.meta.worktree)
-  const citations = await verifyLocations(
-    project.repository,
-    diff.value.diff,
+  const citations = await project.trees.cite(
+    diff.value,
     placed.map((finding) => finding.location),
   )
   if (!citations.ok) return err(`the snapshot could not be read: ${citations.error.text}`)

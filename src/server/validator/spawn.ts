@@ -4,7 +4,6 @@ import { METADATA_VERSION, type Task } from "../../core/task.ts"
 import { agreed, describe } from "../describe.ts"
 import type { HelperFailure, HelperSpec } from "../helper.ts"
 import type { Project } from "../project.ts"
-import { diffOf } from "../review-diff.ts"
 import { lastValidator } from "../wake-task.ts"
 
 /** The validator child: handed the diff of the snapshot, reads the code, writes nothing, reports once. */
@@ -30,7 +29,7 @@ async function promptOf(project: Project, task: Task): Promise<Result<string, He
   const { meta } = task
   const snapshot = meta.review?.snapshot
   if (!snapshot) return err({ text: "there is no snapshot to review" })
-  const diff = await diffOf(project, snapshot)
+  const diff = await project.trees.diff(snapshot)
   if (!diff.ok) return diff
   const known = await agreed(project, meta)
   const prompt = validatorPrompt({

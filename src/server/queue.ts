@@ -1,0 +1,44 @@
+import { columnOf, type Task, type TaskMeta } from "../core/task.ts"
+import { readKagan } from "../core/codec.ts"
+import type { Siblings } from "../shared/tasks.ts"
+
+/** Tasks that hold a place in progress; helpers and workers have no record and count for nothing. */
+export function countInProgress(records: Siblings, except: string): number {
+  let count = 0
+  for (const record of records) {
+    if (record.sessionID === except) continue
+    const meta = metaOf(record)
+    if (meta && columnOf(meta) === "in_progress" && !meta.trashedAt && !meta.archivedAt) count++
+  }
+  return count
+}
+
+/** Numbers of the tasks that this one waits for and that are not done. */
+export function openDependencies(meta: TaskMeta, records: Siblings): number[] {
+  const wanted = new Set(meta.dependsOn)
+  if (wanted.size === 0) return []
+  for (const record of records) {
+    const other = metaOf(record)
+    if (other && columnOf(other) === "done") wanted.delete(other.taskNumber)
+  }
+  return [...wanted]
+}
+
+/** Whether a queued card may be judged again: a place is free for it, in the order in which cards were queued. */
+export function mayStart({ meta }: Task, records: Siblings, limit: number): boolean {
+  if (!meta.awaiting) return false
+  const waits = (other: TaskMeta) => columnOf(other) === "backlog" && openDependencies(other, records).length > 0
+  if (waits(meta) || countInProgress(records, meta.sessionID) >= limit) return false
+  const { since } = meta.awaiting
+  return !records.some((record) => {
+    const other = metaOf(record)
+    if (!other?.awaiting || other.sessionID === meta.sessionID || other.trashedAt || other.archivedAt) return false
+    if (waits(other)) return false
+    return other.awaiting.since < since || (other.awaiting.since === since && other.taskNumber < meta.taskNumber)
+  })
+}
+
+export function metaOf(record: { readonly sessionID: string; readonly kagan: object }): TaskMeta | undefined {
+  const decoded = readKagan(record.sessionID, { kagan: record.kagan })
+  return decoded.kind === "task" ? decoded.meta : undefined
+}

@@ -1,0 +1,130 @@
+import { wakeAgain } from "../../core/moves.ts"
+import { workText } from "../../core/prompts.ts"
+import type { Done, RequestFailure } from "../../core/protocol.ts"
+import { ok, type Result } from "../../core/result.ts"
+import { columnOf, workingSession, type Task } from "../../core/task.ts"
+import { endLeftCommands } from "../left-commands.ts"
+import { failed, refused } from "../moves.ts"
+import type { Desk, Handlers } from "../requests.ts"
+
+const REST_LIMIT_MS = 10_000
+const REST_STEP_MS = 100
+
+/** What the person says to the agent of a card, and what they answer it. */
+export function agentRequests(
+  desk: Desk,
+): Pick<Handlers, "task.tell" | "task.stop" | "task.resume" | "ask.permission" | "ask.question"> {
+  const { project, supervisor, on } = desk
+  const { tasks, host } = project
+
+  async function wake(task: Task, purpose: "tell" | "resume", text: string): Promise<Result<Done, RequestFailure>> {
+    let moved = false
+    const updated = await tasks.update(task.meta.sessionID, (meta) => {
+      moved = columnOf(meta) !== "in_progress"
+      if (moved) return undefined
+      return wakeAgain(meta, purpose, { now: project.clock.now(), seed: project.seed() }, text)
+    })
+    if (!updated.ok) return failed(updated.error.text)
+    if (moved) return refused({ kind: "not_in_column", needed: "in_progress" })
+    await project.remember(task.meta.sessionID, { kind: "edit", text: purpose === "tell" ? "told" : "resumed by you" })
+    return ok({ text: purpose === "tell" ? "told" : "resumed" })
+  }
+
+  return {
+    "task.tell": ({ sessionID, text }) =>
+      on(sessionID, async (task) => {
+        const words = text.trim()
+        if (!words) return refused({ kind: "invalid", text: "there is nothing to tell" })
+        if (columnOf(task.meta) !== "in_progress") return refused({ kind: "not_in_column", needed: "in_progress" })
+        if (supervisor.factsOf(sessionID)?.activity.kind === "busy") {
+          project.tell(workingSession(task.meta), task.meta.worktree, {
+            source: `person:${task.meta.taskNumber}`,
+            kind: "tell",
+            text: words,
+          })
+          return ok({ text: "told; it is read at the next step" })
+        }
+        return wake(task, "tell", words)
+      }),
+
+    "task.stop": ({ sessionID }) =>
+      on(sessionID, async (task) => {
+        const stopped = await stopAll(desk, task)
+        if (stopped.ok) await project.remember(sessionID, { kind: "stop", text: "stopped by you" })
+        return stopped
+      }),
+
+    "task.resume": ({ sessionID }) =>
+      on(sessionID, async (task) => {
+        if (columnOf(task.meta) === "backlog" && task.meta.setup?.state === "failed") {
+          const again = await tasks.update(sessionID, (meta) => ({ ...meta, setup: undefined }))
+          return again.ok ? ok({ text: "the setup runs again" }) : failed(again.error.text)
+        }
+        if (columnOf(task.meta) !== "in_progress") return refused({ kind: "not_in_column", needed: "in_progress" })
+        const facts = supervisor.factsOf(sessionID)
+        if (facts?.command)
+          return refused({ kind: "invalid", text: "a command of a dead run still goes on (X ends it)" })
+        if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")
+          return refused({ kind: "turn_running" })
+        return wake(task, "resume", workText("resume", { title: task.title, taskNumber: task.meta.taskNumber }))
+      }),
+
+    "ask.permission": ({ sessionID, ask, reply, message }) =>
+      on(sessionID, async () => {
+        const replied = await host.replyPermission(ask.directory, ask.id, reply, message)
+        return replied.ok ? ok({ text: reply === "reject" ? "rejected" : "allowed" }) : failed(replied.error.text)
+      }),
+
+    "ask.question": ({ sessionID, ask, answers }) =>
+      on(sessionID, async () => {
+        const replied = answers
+          ? await host.replyQuestion(
+              ask.directory,
+              ask.id,
+              answers.map((answer) => [...answer]),
+            )
+          : await host.rejectQuestion(ask.directory, ask.id)
+        return replied.ok ? ok({ text: answers ? "answered" : "dismissed" }) : failed(replied.error.text)
+      }),
+  }
+}
+
+/**
+ * Stops everything of a task: the turn, its helpers, its setup, and what a dead OpenCode left running in the worktree.
+ * The stop is written down first, so that a turn which is only about to begin is stopped as well.
+ */
+export async function stopAll({ project, supervisor }: Desk, task: Task): Promise<Result<Done, RequestFailure>> {
+  const { tasks, host, clock } = project
+  const { sessionID, worktree } = task.meta
+  const updated = await tasks.update(sessionID, (now) =>
+    columnOf(now) === "in_progress" ? { ...now, run: { ...now.run, stoppedAt: clock.now() } } : undefined,
+  )
+  if (!updated.ok) return failed(updated.error.text)
+  supervisor.interrupt(sessionID)
+  if ((await project.trees.worktree(task.meta)).state !== "present")
+    return ok({ text: "nothing runs without its folder" })
+  if (supervisor.factsOf(sessionID)?.command && !(await endLeftCommands(worktree, clock)))
+    return failed("a command of a dead run could not be ended")
+  if (!project.isServed(worktree)) return ok({ text: "stopped" })
+  const statuses = await host.statuses(worktree)
+  if (!statuses.ok) return failed(statuses.error.text)
+  await supervisor.family.learn(Object.keys(statuses.value))
+  for (const id of Object.keys(statuses.value)) {
+    if (supervisor.taskOf(id) !== sessionID) continue
+    const aborted = await host.abort(id, worktree)
+    if (!aborted.ok) return failed(aborted.error.text)
+  }
+  return ok({ text: "stopped" })
+}
+
+/** Waits, not for ever, until what was stopped has come to rest: an abort is answered before the turn has ended. */
+export async function restTask({ project }: Desk, task: Task): Promise<void> {
+  const { host, clock } = project
+  const until = clock.monotonic() + REST_LIMIT_MS
+  const working = workingSession(task.meta)
+  while (clock.monotonic() < until) {
+    const statuses = await host.statuses(task.meta.worktree)
+    if (!statuses.ok || statuses.value[working] === undefined) return
+    await new Promise<void>((resolve) => clock.setTimer(REST_STEP_MS, resolve))
+  }
+}

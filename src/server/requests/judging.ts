@@ -1,0 +1,134 @@
+import { ok } from "../../core/result.ts"
+import { isReason, judgeSendBack } from "../../core/rules.ts"
+import { columnOf } from "../../core/task.ts"
+import { approveTask, leaveTask } from "../approve.ts"
+import { pointerOf, withPointer } from "../helper.ts"
+import { answerDecisions, waiveIntake } from "../intake.ts"
+import { failed, refused } from "../moves.ts"
+import { done, moveReply, type Desk, type Handlers } from "../requests.ts"
+import { ruleFindings } from "../validator/findings.ts"
+import { notePath } from "../wake-task.ts"
+
+/** Where the person's judgement is asked: intake, findings, approval. */
+export function judgingRequests({
+  project,
+  supervisor,
+  on,
+}: Desk): Pick<
+  Handlers,
+  | "intake.answer"
+  | "intake.waive"
+  | "helper.retry"
+  | "validator.waive"
+  | "findings.rule"
+  | "review.again"
+  | "review.diff"
+  | "task.sendBack"
+  | "task.approve"
+  | "task.leave"
+> {
+  const { tasks, host, store, clock } = project
+  return {
+    "intake.answer": ({ sessionID, answers }) =>
+      on(sessionID, async (task) => done(await answerDecisions(project, task, answers))),
+    "intake.waive": ({ sessionID, reason }) =>
+      on(sessionID, async (task) => done(await waiveIntake(project, task, reason))),
+
+    "helper.retry": ({ sessionID, role }) =>
+      on(sessionID, async (task) => {
+        const pointer = pointerOf(task.meta, role)
+        if (!pointer) return refused({ kind: "nothing_runs" })
+        if (pointer.state === "running" || pointer.state === "claimed") return refused({ kind: "stop_first" })
+        const updated = await tasks.update(sessionID, (meta) => {
+          const now = pointerOf(meta, role)
+          if (now?.state !== pointer.state || now.at !== pointer.at) return undefined
+          if (role === "intake") return columnOf(meta) === "backlog" ? { ...meta, intake: undefined } : undefined
+          return columnOf(meta) === "review" && meta.review && meta.merge?.state !== "claimed"
+            ? { ...meta, review: { ...meta.review, validator: undefined, findings: 0, ruled: 0, fix: 0 } }
+            : undefined
+        })
+        if (!updated.ok) return failed(updated.error.text)
+        if (!updated.value.changed)
+          return refused({ kind: "not_in_column", needed: role === "intake" ? "backlog" : "review" })
+        return ok({ text: `${role} runs again` })
+      }),
+
+    "validator.waive": ({ sessionID, reason }) =>
+      on(sessionID, async (task) => {
+        if (!isReason(reason)) return refused({ kind: "reason_needed", what: "waiving the review" })
+        const snapshot = task.meta.review?.snapshot
+        if (!snapshot) return refused({ kind: "no_snapshot" })
+        let running: string | undefined
+        const updated = await tasks.update(sessionID, (meta) => {
+          if (columnOf(meta) !== "review" || meta.review?.snapshot?.commit !== snapshot.commit) return undefined
+          const now = meta.review.validator
+          running = now?.state === "running" ? now.sessionID : undefined
+          return withPointer(meta, "validator", {
+            ...(now ?? { attempt: 0, generation: meta.generation }),
+            state: "waived",
+            reason: reason.trim(),
+            claim: undefined,
+            at: clock.now(),
+          })
+        })
+        if (!updated.ok) return failed(updated.error.text)
+        if (!updated.value.changed) return refused({ kind: "not_in_column", needed: "review" })
+        if (running) await host.abort(running, task.meta.worktree)
+        await project.remember(sessionID, { kind: "ruling", text: `review waived: ${reason.trim()}` })
+        return ok({ text: "review waived" })
+      }),
+
+    "findings.rule": ({ sessionID, rulings }) =>
+      on(sessionID, async (task) => done(await ruleFindings(project, task, rulings))),
+
+    "review.again": ({ sessionID }) =>
+      on(sessionID, async (task) => {
+        if (columnOf(task.meta) !== "review") return refused({ kind: "not_in_column", needed: "review" })
+        if (task.meta.merge?.state === "claimed") return refused({ kind: "merging" })
+        if (supervisor.factsOf(sessionID)?.activity.kind === "busy") return refused({ kind: "turn_running" })
+        const running =
+          task.meta.review?.validator?.state === "running" ? task.meta.review.validator.sessionID : undefined
+        const updated = await tasks.update(sessionID, (meta) =>
+          columnOf(meta) === "review" && meta.merge?.state !== "claimed"
+            ? { ...meta, review: undefined, approval: undefined, merge: undefined }
+            : undefined,
+        )
+        if (!updated.ok) return failed(updated.error.text)
+        if (!updated.value.changed) return refused({ kind: "merging" })
+        if (running) await host.abort(running, task.meta.worktree)
+        return ok({ text: "a new snapshot is taken and reviewed" })
+      }),
+
+    async "review.diff"({ sessionID }) {
+      const read = await tasks.read(sessionID)
+      const meta = read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
+      if (!meta) return refused({ kind: "gone" })
+      const snapshot = meta.review?.snapshot
+      if (!snapshot) return refused({ kind: "no_snapshot" })
+      const diff = await project.trees.diff(snapshot)
+      if (!diff.ok) return failed(diff.error.text)
+      return ok({ snapshot: snapshot.commit, base: snapshot.base, files: diff.value.files, left: [] })
+    },
+
+    "task.sendBack": ({ sessionID, note, mode }) =>
+      on(sessionID, async (task) => {
+        const verdict = judgeSendBack(task.meta, note)
+        if (!verdict.ok) return refused(verdict.error)
+        const words = note?.trim()
+        if (words) {
+          const written = await store.writeText(notePath(project, sessionID, task.meta.generation + 1), words)
+          if (!written.ok) return failed(written.error.text)
+        }
+        const fresh = (mode ?? project.options().sendBack.mode) === "fresh"
+        const moved = await supervisor.move(sessionID, "in_progress", { fresh, ...(words ? { note: words } : {}) })
+        return moved.ok ? ok(moveReply(moved.value)) : moved
+      }),
+
+    "task.approve": (body) =>
+      on(body.sessionID, async (task) => {
+        const approved = await supervisor.occupy(body.sessionID, () => approveTask(project, task, body))
+        return approved === false ? refused({ kind: "merging" }) : approved
+      }),
+    "task.leave": ({ sessionID, reason }) => on(sessionID, (task) => leaveTask(project, task, reason)),
+  }
+}
