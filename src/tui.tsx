@@ -15,12 +15,13 @@ declare const __KAGAN_VERSION__: string
 /** The TUI half: it shows and asks. Wiring only. */
 const plugin: TuiPluginModule & { id: string } = {
   id: "opencode-kagan",
-  async tui(api, _options, meta) {
+  async tui(api, options, meta) {
     const app = createApp({
       host: api,
       reader: sessionReader(api.client),
       version: typeof __KAGAN_VERSION__ === "string" ? __KAGAN_VERSION__ : "0.0.0",
       spec: meta.spec,
+      options,
       time: systemTime,
       env: process.env,
     })

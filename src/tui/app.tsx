@@ -15,6 +15,7 @@ import type { Result } from "../core/result.ts"
 import { displayable } from "../core/text.ts"
 import { createBoard, type Card } from "./board/store.tsx"
 import { createFilter } from "./board/filter.tsx"
+import { readRebinding } from "./board/rebinding.ts"
 import { createSelection } from "./board/selection.tsx"
 import { linkProblem, makeLink, type LinkState, type OpenPort } from "./channel.ts"
 import type { SessionReader } from "./client.ts"
@@ -39,6 +40,8 @@ export function createApp(input: {
   readonly version: string
   /** How the host's config names this plugin. */
   readonly spec: string
+  /** Of our entry in `tui.json`: what concerns the screen. */
+  readonly options?: unknown
   readonly time: Time
   readonly env: Readonly<Record<string, string | undefined>>
   readonly openPort?: OpenPort
@@ -48,7 +51,9 @@ export function createApp(input: {
     const [now, setNow] = createSignal(time.now())
     const [link, setLink] = createSignal<LinkState>({ kind: "connecting" })
     const [options, setOptions] = createSignal<Options>(DEFAULT_OPTIONS)
-    const [problems, setProblems] = createSignal<readonly OptionProblem[]>([])
+    const rebinding = readRebinding(input.options)
+    const ownProblems = rebinding.problems.map((text): OptionProblem => ({ option: "tui.json", text }))
+    const [problems, setProblems] = createSignal<readonly OptionProblem[]>(ownProblems)
     const [details, setDetails] = createSignal(false)
     const [detailsTop, setDetailsTop] = createSignal(0)
     const directory = () => host.state.path.directory
@@ -79,7 +84,7 @@ export function createApp(input: {
           if (state.kind !== "up") return
           board.setRepo(state.repo)
           setOptions(state.options)
-          setProblems(state.problems)
+          setProblems([...ownProblems, ...state.problems])
         })
         if (state.kind === "up") void askFacts()
       },
@@ -104,7 +109,7 @@ export function createApp(input: {
         case "options":
           return batch(() => {
             setOptions(push.options)
-            setProblems(push.problems)
+            setProblems([...ownProblems, ...push.problems])
           })
         case "changed":
           for (const sessionID of push.sessionIDs) void reread(sessionID)
@@ -202,6 +207,7 @@ export function createApp(input: {
       blocked,
       options,
       problems,
+      rebinding,
       board,
       selection,
       filter,

@@ -57,7 +57,7 @@ export type StageOptions = {
   /** Without a server half nothing answers. */
   readonly server?: false
   readonly models?: readonly ModelChoice[]
-  readonly keybinds?: Readonly<Record<string, string>>
+  readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
   readonly env?: Record<string, string>
@@ -91,6 +91,7 @@ export async function openStage(options: StageOptions = {}) {
             reader,
             version: VERSION,
             spec: "opencode-kagan",
+            options: { keybinds: options.keybinds },
             time: clock,
             env: options.env ?? {},
             openPort: server.openPort,
@@ -182,6 +183,10 @@ function pressKey(input: Awaited<ReturnType<typeof testRender>>["mockInput"], ke
     "shift+tab": () => input.pressTab({ shift: true }),
     backspace: () => input.pressBackspace(),
     space: () => input.pressKey(" "),
+    home: () => input.pressKey("HOME"),
+    end: () => input.pressKey("END"),
+    pageup: () => input.pressKey("\u001b[5~"),
+    pagedown: () => input.pressKey("\u001b[6~"),
     up: () => input.pressArrow("up"),
     down: () => input.pressArrow("down"),
     left: () => input.pressArrow("left"),
@@ -377,7 +382,6 @@ function hostScreen(options: StageOptions) {
   }
 
   function screenOf(keymap: Keymap<Renderable, KeyEvent>, renderer: any, close: () => void): HostScreen {
-    const bindings = options.keybinds ?? {}
     return {
       keymap,
       renderer,
@@ -418,12 +422,6 @@ function hostScreen(options: StageOptions) {
           get open() {
             return dialogs.stack.length > 0
           },
-        },
-      },
-      tuiConfig: {
-        keybinds: {
-          has: (id: string) => id in bindings,
-          get: (id: string) => (id in bindings ? [{ key: bindings[id] }] : []),
         },
       },
       kv: {

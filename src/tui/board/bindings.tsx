@@ -1,7 +1,7 @@
 import type { Binding } from "@opentui/keymap"
 import type { KeyEvent, Renderable } from "@opentui/core"
 import { BOARD_ROUTE, type App } from "../app.tsx"
-import type { Commands } from "./commands.tsx"
+import { bindingsOf, type Commands } from "./commands.tsx"
 import { COMMANDS, ENTRIES } from "./keys.ts"
 
 /**
@@ -40,8 +40,8 @@ export function registerKeys(app: App, commands: Commands): () => void {
         },
       },
     ],
-    bindings: ENTRIES.flatMap(({ id, keys, title }) =>
-      entryKeys(app, id, keys).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+    bindings: ENTRIES.flatMap(({ id, title }) =>
+      bindingsOf(app, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
     ),
   })
   return () => {
@@ -53,10 +53,4 @@ export function registerKeys(app: App, commands: Commands): () => void {
 function entry(index: 0 | 1) {
   const { id, slash, title } = ENTRIES[index]
   return { name: id, title, category: "Kagan", namespace: "palette", slashName: slash, suggested: true }
-}
-
-function entryKeys(app: App, id: string, keys: readonly string[]): readonly string[] {
-  const { keybinds } = app.host.tuiConfig
-  if (!keybinds.has(id)) return keys
-  return keybinds.get(id).flatMap(({ key }) => (typeof key === "string" ? [key] : []))
 }

@@ -23,7 +23,7 @@ import { openNotices } from "../dialogs/past-notices.tsx"
 import { openReason } from "../dialogs/reason.tsx"
 import { openSendBack } from "../dialogs/send-back.tsx"
 import { openTell } from "../dialogs/tell.tsx"
-import { COMMANDS, REVIEW_COMMANDS, type CommandID, type ReviewCommandID } from "./keys.ts"
+import { COMMANDS, ENTRIES, REVIEW_COMMANDS, type CommandID, type EntryID, type ReviewCommandID } from "./keys.ts"
 import { isDraftCard, isRunning, type Card } from "./store.tsx"
 
 type Behaviour = {
@@ -377,14 +377,14 @@ export function createCommands(app: App) {
   return commands
 }
 
-/** The keys in force: the host's `keybinds` under the command's id, else the table's. */
-export function bindingsOf(app: App, id: CommandID | ReviewCommandID): readonly string[] {
-  const { keybinds } = app.host.tuiConfig
-  if (keybinds.has(id)) {
-    return keybinds.get(id).flatMap(({ key }) => (typeof key === "string" ? key.split(",") : []))
-  }
-  return [...COMMANDS, ...REVIEW_COMMANDS].find((row) => row.id === id)?.keys ?? []
+/** The keys in force: the person's own, else the table's. */
+export function bindingsOf(app: App, id: CommandID | ReviewCommandID | EntryID): readonly string[] {
+  return app.rebinding.keys[id] ?? DEFAULT_KEYS.get(id) ?? []
 }
+
+const DEFAULT_KEYS: ReadonlyMap<string, readonly string[]> = new Map(
+  [...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
+)
 
 const INTAKE_WAIVERS = [
   "Small, self-contained change",

@@ -22,6 +22,12 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
         : [{ text: " " }]
     return [...head, ...wholeParts(hints(), "  ", props.width - cellsOf(head) - cellsOf(right()) - 2)]
   }
+  const linkWord = (): Segment | undefined => {
+    if (app.blocked() === undefined) return undefined
+    return app.link().kind === "connecting"
+      ? { text: "connecting", tone: "muted" }
+      : { text: "look only", tone: "warning" }
+  }
   const right = (): Segment[] => {
     const needing = app.board.needing().length
     const filter = app.filter.text()
@@ -29,7 +35,7 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
     return joined(
       [
         filter === "" ? undefined : { text: `/${filter}`, tone: "accent" },
-        app.blocked() === undefined ? undefined : { text: "look only", tone: "warning" },
+        linkWord(),
         problems === 0
           ? undefined
           : { text: `${problems} bad ${problems === 1 ? "option" : "options"}`, tone: "warning" },

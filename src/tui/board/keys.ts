@@ -3,7 +3,7 @@
  * command palette and docs/keys.md. What a command does and when it may stands in `commands.tsx`, under the same id.
  */
 export type CommandRow = {
-  /** Rebound in the host's `keybinds` under this name. */
+  /** The name under which it is rebound. */
   readonly id: string
   /** Default keys, as the host writes them; empty: only in the menu. */
   readonly keys: readonly string[]
@@ -160,6 +160,8 @@ export const ENTRIES = [
   { id: "kagan.board.open", keys: ["<leader>k"], slash: "kagan", title: "Kagan: open the board" },
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
 ] as const
+
+export type EntryID = (typeof ENTRIES)[number]["id"]
 
 const SPELLED: Readonly<Record<string, string>> = {
   return: "Enter",

@@ -1,0 +1,40 @@
+import { COMMANDS, ENTRIES, REVIEW_COMMANDS } from "./keys.ts"
+
+/** Keys of the person's own by command name, with what could not be read. */
+export type Rebinding = {
+  readonly keys: Readonly<Record<string, readonly string[]>>
+  readonly problems: readonly string[]
+}
+
+const NAMES: ReadonlySet<string> = new Set([...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES].map(({ id }) => id))
+
+/**
+ * Reads `keybinds` of the plugin's entry in `tui.json`, in the host's own notation: a key, several with commas or as a
+ * list, and `"none"` or `false` for no key. The host's own `keybinds` drops names that it does not know (measured on
+ * 1.18.33), so ours stand beside it.
+ */
+export function readRebinding(options: unknown): Rebinding {
+  const raw = isObject(options) ? options.keybinds : undefined
+  if (raw === undefined) return { keys: {}, problems: [] }
+  if (!isObject(raw)) return { keys: {}, problems: ["keybinds must be an object"] }
+  const keys: Record<string, readonly string[]> = {}
+  const problems: string[] = []
+  for (const [name, value] of Object.entries(raw)) {
+    const read = readKeys(value)
+    if (!NAMES.has(name)) problems.push(`keybinds: there is no command ${name}`)
+    else if (!read) problems.push(`keybinds: the keys of ${name} cannot be read`)
+    else keys[name] = read
+  }
+  return { keys, problems }
+}
+
+function readKeys(value: unknown): readonly string[] | undefined {
+  if (value === false || value === "none") return []
+  const list = typeof value === "string" ? value.split(",") : value
+  if (!Array.isArray(list) || !list.every((key) => typeof key === "string" && key.trim() !== "")) return undefined
+  return list.map((key: string) => key.trim())
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
