@@ -124,6 +124,12 @@ export function makeInject(parts: InjectParts): Inject {
     return phase === "idle" || phase === "unknown"
   }
 
+  /** A call to the host now would find nothing, or bring a disposed instance back. */
+  function isAway(sessionID: string): boolean {
+    const phase = state.phase(sessionID)
+    return disposed || phase === "dead" || phase === "fenced"
+  }
+
   function soon(sessionID: string, ms: number) {
     const box = boxOf(sessionID)
     if (disposed || box.timer) return
@@ -161,12 +167,14 @@ export function makeInject(parts: InjectParts): Inject {
     for (;;) {
       const item = box.outbox.next(intentID)
       if (!item) return true
+      if (isAway(sessionID)) return false
       if (item.state === "sending" && (await arrived(sessionID, item, box))) continue
       if (box.outbox.next(intentID)?.id !== item.id) continue
       if (item.attempts >= MAX_ATTEMPTS) {
         giveUp(sessionID, item, box, `not stored after ${item.attempts} attempts`)
         continue
       }
+      if (isAway(sessionID)) return false
       identity ??= await askIdentity(sessionID)
       if (!identity) return false
       if (at !== "idle" && !state.inTool(sessionID, at.toolCall)) return false
@@ -214,12 +222,14 @@ export function makeInject(parts: InjectParts): Inject {
 
   async function askIdentity(sessionID: string): Promise<Identity | undefined> {
     for (const length of IDENTITY_LENGTHS) {
+      if (isAway(sessionID)) return undefined
       const answer = await host.messages(sessionID, length)
       if (!answer.ok) return undefined
       const known = answer.value.some((message) => message.info.role === "user")
       if (known) return identityOf(undefined, answer.value)
       if (answer.value.length < length) break
     }
+    if (isAway(sessionID)) return undefined
     const session = await host.session(sessionID)
     return session.ok ? identityOf(session.value, []) : undefined
   }

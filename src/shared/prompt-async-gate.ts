@@ -418,7 +418,8 @@ export function makeGate(parts: GateParts): Gate {
       case "busy": {
         if (reservation) flight.sign(reservation)
         const ours = slot?.turn ?? (reservation?.evidence ? reservation : undefined)
-        if (!ours && state.tracked(sessionID)) void watchTurn(sessionID)
+        const away = disposed || state.isFenced(state.directoryOf(sessionID))
+        if (!ours && !away && state.tracked(sessionID)) void watchTurn(sessionID)
         return
       }
       case "answer":

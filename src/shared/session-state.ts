@@ -105,6 +105,8 @@ type Entry = {
   tracked: boolean
   retryUntil?: number
   blocked?: "reverted" | "archived"
+  /** The open end of the transcript, and since when it is known. */
+  openTail?: { readonly messageID: string; readonly since: number }
   readonly tools: Set<string>
   cancelSettle?: () => void
 }
@@ -118,6 +120,7 @@ export function makeSessionState(parts: {
 }): SessionState {
   const { host, clock, leases } = parts
   const startedAt = parts.startedAt ?? clock.now()
+  const birth = { wall: clock.now(), monotonic: clock.monotonic() }
   const entries = new Map<string, Entry>()
   const ownIDs = new Set<string>()
   const fences = new Set<string>()
@@ -250,8 +253,17 @@ export function makeSessionState(parts: {
     return Promise.race([call, late]).finally(() => cancel?.())
   }
 
+  /** Between two calls of one question the session may have gone, or its instance. */
+  function isAway(sessionID: string): boolean {
+    const current = phase(sessionID)
+    return current === "dead" || current === "fenced"
+  }
+
   async function ask(sessionID: string, directory?: string): Promise<Asked> {
     if (phase(sessionID) === "dead") return { kind: "gone" }
+    if (isFenced(entries.get(sessionID)?.directory ?? directory)) {
+      return { kind: "unknown", text: "its instance is going away" }
+    }
     const guess = entries.get(sessionID)?.directory ?? directory
     const before = entries.get(sessionID)?.version ?? 0
     const [found, guessed, holder] = await Promise.all([
@@ -266,6 +278,7 @@ export function makeSessionState(parts: {
     const own = found.value.directory
     const entry = entryOf(sessionID)
     entry.directory = own
+    if (isAway(sessionID)) return { kind: "unknown", text: "its instance is going away" }
     const statuses = guess === own && guessed ? guessed : await bounded(ASK_LIMIT_MS, host.statuses(own))
     if (!statuses.ok) return { kind: "unknown", text: statuses.error.text }
     const status = statuses.value[sessionID]
@@ -287,6 +300,7 @@ export function makeSessionState(parts: {
 
   async function quiet(sessionID: string, found: Session, before: number): Promise<Asked> {
     for (const length of TAIL_LENGTHS) {
+      if (isAway(sessionID)) return { kind: "unknown", text: "its instance is going away" }
       const answer = await bounded(TAIL_LIMIT_MS, host.messages(sessionID, length))
       if (!answer.ok) return { kind: "unknown", text: answer.error.text }
       const transcript: Transcript = { messages: answer.value, whole: answer.value.length < length }
@@ -295,19 +309,26 @@ export function makeSessionState(parts: {
       if (phase(sessionID) === "admitting" || (entry.version !== before && entry.phase === "step")) {
         return { kind: "busy", session: found }
       }
-      const tail = readTail(transcript.messages, { live: mayBeStarting(transcript) })
+      const tail = readTail(transcript.messages, { live: mayBeStarting(entry, transcript) })
       if (tail.kind !== "open" && entry.phase !== "idle" && !entry.cancelSettle) settled(sessionID, entry)
       return { kind: "quiet", session: found, tail, transcript }
     }
     return { kind: "unknown", text: "the transcript could not be read" }
   }
 
-  /** The status is silent for the first seconds of a cold start; what is older than that, or than us, is not starting. */
-  function mayBeStarting({ messages }: Transcript): boolean {
+  /**
+   * The status is silent for the first seconds of a cold start. What was made before this process began is not starting,
+   * nor is what has been open for a minute; a wall clock that jumps must not make it look so.
+   */
+  function mayBeStarting(entry: Entry, { messages }: Transcript): boolean {
     const last = messages.at(-1)
     if (!last) return false
-    const at = last.info.time.created
-    return at >= startedAt && clock.now() - at < SILENT_START_MS
+    const jumped = clock.now() - birth.wall - (clock.monotonic() - birth.monotonic)
+    if (last.info.time.created < startedAt + Math.min(0, jumped)) return false
+    if (entry.openTail?.messageID !== last.info.id) {
+      entry.openTail = { messageID: last.info.id, since: clock.monotonic() }
+    }
+    return clock.monotonic() - entry.openTail.since < SILENT_START_MS
   }
 
   return {

@@ -34,7 +34,7 @@ export function manualClock(start = Date.UTC(2030, 0, 1)): ManualClock {
       const timer: Timer = { at: elapsed + Math.max(0, ms), run }
       timers.splice(place(timer.at), 0, timer)
       return () => {
-        const index = timers.indexOf(timer)
+        const index = timers.lastIndexOf(timer, place(timer.at) - 1)
         if (index >= 0) timers.splice(index, 1)
       }
     },

@@ -1,10 +1,9 @@
 import { manualClock, settle, type ManualClock } from "../kit/clock.ts"
 import { ok, err, type Result } from "../../src/core/result.ts"
 import type { HostFailure, MessageWithParts, PromptInput, Session, Turns } from "../../src/shared/host.ts"
+import * as gateModule from "../../src/shared/prompt-async-gate.ts"
 import {
-  makeGate,
-  promptAfterSessionIdle,
-  promptAsyncAfterSessionIdle,
+  type makeGate,
   type Gate,
   type PromptArgs,
   type PromptAsyncGateResult,
@@ -109,6 +108,10 @@ export function makeWorld(
     log?: () => void
     startedAt?: number
     sessions?: Map<string, FakeSession>
+    /** Another copy of the gate's module. */
+    gate?: typeof gateModule
+    /** Hears of every call to the host, at the time of the call. */
+    onCall?: (call: { readonly what: string; readonly sessionID?: string; readonly directory?: string }) => void
   } = {},
 ): World {
   const clock = options.clock ?? manualClock()
@@ -116,6 +119,11 @@ export function makeWorld(
   const prefix = `w${serial++}_`
   const sends: Send[] = []
   const asks: string[] = []
+  const module = options.gate ?? gateModule
+  const called = (what: string, sessionID?: string, directory?: string) => {
+    asks.push(`${what} ${sessionID ?? directory}`)
+    options.onCall?.({ what, ...(sessionID ? { sessionID } : {}), ...(directory ? { directory } : {}) })
+  }
   const away = new Map<string, number>()
   const logs: World["logs"] = []
 
@@ -152,11 +160,11 @@ export function makeWorld(
     statusAnswers: [],
     messageAnswers: [],
     async session(id) {
-      asks.push(`session ${id}`)
+      called("session", id)
       return session(id).gone ? gone(id) : ok(asAsked(session(id)))
     },
     async statuses(directory) {
-      asks.push(`statuses ${directory}`)
+      called("statuses", undefined, directory)
       const answer = host.statusAnswers.shift()
       if (answer === "hang") return HANG
       if (answer) return answer
@@ -166,13 +174,13 @@ export function makeWorld(
       return ok(busy)
     },
     async messages(id, limit) {
-      asks.push(`messages ${id}`)
+      called("messages", id)
       if (session(id).gone) return gone(id)
       const all = session(id).messages
       return ok(limit === undefined ? [...all] : all.slice(-limit))
     },
     async message(id, messageID) {
-      asks.push(`message ${id}`)
+      called("message", id)
       const answer = host.messageAnswers.shift()
       if (answer === "hang") return HANG
       if (answer) return answer
@@ -180,7 +188,7 @@ export function makeWorld(
       return ok(session(id).messages.find((message) => message.info.id === messageID))
     },
     async deleteMessage(id, messageID) {
-      asks.push(`delete ${id}`)
+      called("delete", id)
       const one = session(id)
       if (one.running) return err({ kind: "rejected", text: "busy", status: 409 })
       one.messages = one.messages.filter((message) => message.info.id !== messageID)
@@ -237,6 +245,7 @@ export function makeWorld(
     }
 
     #send(kind: Kind, input: PromptInput): Promise<unknown> {
+      options.onCall?.({ what: kind, sessionID: input.sessionID })
       if (!sessions.has(input.sessionID)) throw new Error(`nobody made the session ${input.sessionID}`)
       if (!world.held && world.outcome === "throw") throw new Error("thrown before the promise")
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
@@ -272,7 +281,7 @@ export function makeWorld(
     ...(options.leases ? { leases: options.leases } : {}),
     startedAt: options.startedAt ?? clock.now() - 1_000,
   })
-  const gate = makeGate({
+  const gate = module.makeGate({
     turns,
     host: host as never,
     state,
@@ -305,10 +314,10 @@ export function makeWorld(
     maxInFlight: 0,
     session,
     inFlight: (id) => away.get(id) ?? 0,
-    wake: (id, source = "test:wake", more = {}) => promptAsyncAfterSessionIdle(args(id, source, more)),
+    wake: (id, source = "test:wake", more = {}) => module.promptAsyncAfterSessionIdle(args(id, source, more)),
     note: (id, source = "test:note", more = {}) => {
       const made = args(id, source, more)
-      return promptAfterSessionIdle({ ...made, input: { ...made.input, noReply: true } } as never)
+      return module.promptAfterSessionIdle({ ...made, input: { ...made.input, noReply: true } } as never)
     },
     busy(id) {
       session(id).running = true

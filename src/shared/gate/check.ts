@@ -31,12 +31,12 @@ export async function check(
     return later.every((message) => contextMark(message)) ? go : stop(ALREADY, "its message is in the transcript")
   }
   if (tail.kind === "open") return stop({ status: "active" }, `the last turn is open (${tail.what})`)
-  return intent && !transcript.whole ? proveAbsent(host, sessionID, intent, go) : go
+  return intent && !transcript.whole ? proveAbsent({ host, state }, sessionID, intent, go) : go
 }
 
 /** Without a status: only for a session that the caller knows to be at rest. An intent is still sent once only. */
 export async function checkIntentOnly(
-  { host }: Checks,
+  { host, state }: Checks,
   sessionID: string,
   input: PromptInput,
   intent: GateIntent | undefined,
@@ -49,16 +49,18 @@ export async function checkIntentOnly(
     identity = identityOf(session.ok ? session.value : undefined, messages.value)
   }
   const go: Verdict = { kind: "go", identity }
-  return intent ? proveAbsent(host, sessionID, intent, go) : go
+  return intent ? proveAbsent({ host, state }, sessionID, intent, go) : go
 }
 
 /** Only a proven absence is sent. */
 async function proveAbsent(
-  host: Pick<Host, "message">,
+  { host, state }: Checks,
   sessionID: string,
   intent: GateIntent,
   go: Verdict,
 ): Promise<Verdict> {
+  const phase = state.phase(sessionID)
+  if (phase === "dead" || phase === "fenced") return stop({ status: "active" }, `the session is ${phase}`)
   const found = await host.message(sessionID, intent.messageID)
   if (!found.ok) {
     if (found.error.kind === "not_found") return refuse({ kind: "gone" })

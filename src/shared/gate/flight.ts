@@ -85,6 +85,7 @@ export function makeFlight(parts: Parts): Flight {
         delete reservation.inFlight
         if (waiting) return end(sent)
         if (holds(reservation)) onLate(sent)
+        else if (sent.kind === "rejected" && sent.httpStatus === 404) bury(reservation.sessionID)
       })
     })
   }
@@ -120,11 +121,17 @@ export function makeFlight(parts: Parts): Flight {
     if (isAway(reservation)) return letGo(reservation)
     reservation.stage = "starting"
     reservation.holdUntil = clock.monotonic() + holdMs
-    if (reservation.releaseAsked) return becomeTurn(reservation)
+    if (reservation.releaseAsked) return cutHold(reservation)
     arm(clock, reservation, holdMs, () => {
       if (reservation.evidence) becomeTurn(reservation)
     })
     lookIn(reservation, Math.max(START_CEILING_MS, holdMs))
+  }
+
+  /** Nobody waits for a sign of a turn that was released; the busy event still tells of it. */
+  function cutHold(reservation: Reservation) {
+    if (reservation.evidence) becomeTurn(reservation)
+    else letGo(reservation)
   }
 
   function becomeTurn(reservation: Reservation) {
@@ -201,7 +208,7 @@ export function makeFlight(parts: Parts): Flight {
         revoke(reservation, { status: "reserved", reservedBy: "released" })
         return letGo(reservation)
       case "starting":
-        return becomeTurn(reservation)
+        return cutHold(reservation)
       case "holding":
         return letGo(reservation)
       case "sending":

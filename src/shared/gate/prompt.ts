@@ -49,7 +49,7 @@ export function complete(
   intent: GateIntent | undefined,
   now: number,
 ): PromptInput & { readonly messageID: string } {
-  const seed = randomUUID()
+  const seed = randomUUID().slice(0, 8)
   const id = intent?.messageID ?? input.messageID ?? messageID(now, seed)
   const partsDone =
     input.parts.every((part) => part.id !== undefined) && (!intent || input.parts[0]?.id === intent.partID)
