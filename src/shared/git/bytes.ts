@@ -7,6 +7,7 @@ const badByte = /[\udc80-\udcff]/
 
 /** The name as text; `encodePath` gives the same bytes back. */
 export function decodePath(bytes: Uint8Array): string {
+  if (bytes.length < 256 && isAscii(bytes)) return String.fromCharCode(...bytes)
   try {
     return strict.decode(bytes)
   } catch {
@@ -48,6 +49,11 @@ export function splitNul(bytes: Uint8Array): string[] {
 export function joinNul(names: readonly string[]): Buffer {
   const nul = Buffer.from([0])
   return Buffer.concat(names.flatMap((name) => [encodePath(name), nul]))
+}
+
+function isAscii(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte >= 0x80) return false
+  return true
 }
 
 function decodeMixed(bytes: Uint8Array): string {

@@ -1,19 +1,12 @@
-import {
-  fileMark,
-  readingOrder,
-  type ChangeKind,
-  type DiffFile,
-  type DiffHunk,
-  type FileNature,
-} from "../../core/diff.ts"
+import { readingOrder, type DiffFile } from "../../core/diff.ts"
 import { ok, type Result } from "../../core/result.ts"
-import { decodePath } from "./bytes.ts"
+import { finishFile, readRecords, type FileDraft } from "./diff-records.ts"
 import { fail, type GitFailure } from "./failure.ts"
 
 /**
- * Reads `git diff-tree -r -z --raw --numstat -p --full-index` as it arrives. Names and kinds come from the raw records,
- * which are NUL-terminated and never quoted; the patch only adds the hunks, section by section in the same order. What
- * does not fit together (an unknown line, a count that differs, a missing section) is an error and never "no changes".
+ * Reads `git diff-tree -r -z --raw -p --full-index` as it arrives. Names and kinds come from the raw records; the patch
+ * only adds the hunks, section by section in the same order. What does not fit together (an unknown line, a hunk that is
+ * longer or shorter than it says, a section of another file) is an error and never "no changes".
  */
 export interface DiffLimits {
   /** Bytes of hunk text that are kept of one file, of all files, and of one line. */
@@ -24,211 +17,206 @@ export interface DiffLimits {
 
 export const DIFF_LIMITS: DiffLimits = { fileBytes: 1024 * 1024, totalBytes: 64 * 1024 * 1024, lineBytes: 4 * 1024 }
 
-interface Draft {
-  readonly path: string
-  readonly oldPath?: string
-  readonly status: string
-  readonly oldMode: string
-  readonly newMode: string
-  readonly oldObject: string
-  readonly newObject: string
-  counted: readonly [number, number] | undefined
-  sections: number
-  insertions: number
-  deletions: number
-  binary: boolean
-  kept: number
-  cutLines: number
-  cutBytes: number
-  readonly hunks: DiffHunk[]
-}
-
 interface OpenHunk {
   readonly oldStart: number
   readonly oldLines: number
   readonly newStart: number
   readonly newLines: number
   readonly heading: string
-  oldAt: number
-  newAt: number
+  /** Lines that are still to come. */
+  oldLeft: number
+  newLeft: number
   readonly added: { start: number; end: number }[]
   readonly removed: { start: number; end: number }[]
   readonly text: Buffer[]
-  last: "old" | "new" | "both"
+  last: number
   bareOld: boolean
   bareNew: boolean
 }
 
 const HEADER =
-  /^(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|similarity index|dissimilarity index|index|---|\+\+\+) /
-const NEWLINE = 10
+  /^(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|similarity index|dissimilarity index) /
+const [NEWLINE, SPACE, PLUS, MINUS, AT, BACKSLASH] = [10, 32, 43, 45, 64, 92]
+const EMPTY_CONTEXT = Buffer.from(" \n")
+/** A header line is cut off behind this; hunk lines behind the limit for them. */
+const HEADER_BYTES = 64 * 1024
 
 export class DiffParser {
   readonly #limits: DiffLimits
-  readonly #asText: boolean
-  readonly #files: Draft[] = []
-  readonly #sections: Draft[] = []
-  #phase: "records" | "patch" = "records"
-  #counted = 0
+  #files: FileDraft[] | undefined
+  #sections: FileDraft[] = []
   #section = -1
   #total = 0
+  /** The beginning of what has not come to its end: of the records, or of a line. */
   #carry: Buffer[] = []
   #carried = 0
   #dropped = 0
   #hunk: OpenHunk | undefined
   #problem: string | undefined
 
-  /** With `asText` git was told to take everything as text, and only content makes a file binary. */
-  constructor(limits: DiffLimits = DIFF_LIMITS, asText = false) {
+  constructor(limits: DiffLimits = DIFF_LIMITS) {
     this.#limits = limits
-    this.#asText = asText
   }
 
   push(chunk: Buffer): void {
-    if (this.#problem !== undefined) return
-    if (this.#phase === "records") this.#records(chunk)
+    if (this.#problem !== undefined || chunk.length === 0) return
+    if (this.#files === undefined) this.#records(chunk)
     else this.#patch(chunk)
   }
 
   end(): Result<readonly DiffFile[], GitFailure> {
-    if (this.#phase === "patch" && (this.#carried > 0 || this.#dropped > 0)) this.#endLine(Buffer.alloc(0))
-    if (this.#phase === "records" && (this.#carried > 0 || this.#files.length > 0)) this.#fail("it ended too early")
+    if (this.#files === undefined && this.#carried > 0) this.#fail("it ended too early")
+    else if (this.#carried > 0) this.#slowLine(Buffer.alloc(0))
     this.#closeHunk()
     if (this.#section !== this.#sections.length - 1) this.#fail("the patch does not hold every file")
-    for (const file of this.#files) {
-      const [insertions, deletions] = file.counted ?? [0, 0]
-      if (file.counted === undefined || file.binary) continue
-      if (insertions !== file.insertions || deletions !== file.deletions)
-        this.#fail(`the counts of ${file.path} differ`)
-    }
     if (this.#problem !== undefined) {
       return fail("unreadable", `git's diff could not be read: ${this.#problem}`, { what: "diff" })
     }
-    return ok(readingOrder(this.#files.map(finish)))
+    return ok(readingOrder((this.#files ?? []).map(finishFile)))
   }
 
-  /** Records are short; they are kept until the empty field that ends them. */
+  /** An empty field stands between the records and the patch; no name is empty. */
   #records(chunk: Buffer): void {
     const bytes = this.#carried === 0 ? chunk : Buffer.concat([...this.#carry, chunk])
-    let at = 0
-    const next = (): string | undefined => {
-      const end = bytes.indexOf(0, at)
-      if (end === -1) return undefined
-      const field = decodePath(bytes.subarray(at, end))
-      at = end + 1
-      return field
+    const end = bytes.indexOf("\0\0")
+    if (end === -1) {
+      this.#carry = [bytes]
+      this.#carried = bytes.length
+      return
     }
-    for (;;) {
-      const begin = at
-      const field = next()
-      const done = field === "" ? "patch" : field === undefined ? "wait" : this.#record(field, next)
-      if (done === "patch") {
-        if (this.#counted !== this.#files.length) this.#fail("names and counts differ")
-        for (const file of this.#files) this.#sections.push(...(file.status === "T" ? [file, file] : [file]))
-        this.#phase = "patch"
-        this.#carry = []
-        this.#carried = 0
-        this.#patch(bytes.subarray(at))
-        return
-      }
-      if (done === "wait") {
-        this.#carry = [bytes.subarray(begin)]
-        this.#carried = bytes.length - begin
-        return
-      }
-      if (this.#problem !== undefined) return
-    }
-  }
-
-  #record(field: string, next: () => string | undefined): "more" | "wait" {
-    if (field.startsWith(":")) {
-      const [oldMode, newMode, oldObject, newObject, status] = field.slice(1).split(" ")
-      const first = next()
-      const second = status && /^[RC]/.test(status) ? next() : first
-      if (first === undefined || second === undefined) return "wait"
-      if (!oldMode || !newMode || !oldObject || !newObject || !status) {
-        this.#fail("a record is not whole")
-        return "more"
-      }
-      if (!/^[ADMTRC]/.test(status)) this.#fail(`the change "${status}" is unknown`)
-      const names = first === second && !/^[RC]/.test(status) ? { path: first } : { path: second, oldPath: first }
-      const empty = {
-        counted: undefined,
-        sections: 0,
-        insertions: 0,
-        deletions: 0,
-        binary: false,
-        kept: 0,
-        cutLines: 0,
-        cutBytes: 0,
-      }
-      this.#files.push({ ...names, status, oldMode, newMode, oldObject, newObject, ...empty, hunks: [] })
-      return "more"
-    }
-    const counts = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(field)
-    if (!counts) {
-      this.#fail("a record is neither a change nor a count")
-      return "more"
-    }
-    let path: string | undefined = counts[3]!
-    if (path === "") {
-      const old = next()
-      path = next()
-      if (old === undefined || path === undefined) return "wait"
-    }
-    const file = this.#files[this.#counted++]
-    if (file?.path !== path) this.#fail("names and counts are in different order")
-    else if (counts[1] === "-") file.binary = !this.#asText
-    else file.counted = [Number(counts[1]), Number(counts[2])]
-    return "more"
+    const files = readRecords(bytes.subarray(0, end + 1))
+    if (typeof files === "string") return this.#fail(files)
+    this.#files = files
+    this.#sections = files.flatMap((file) => (file.status === "T" ? [file, file] : [file]))
+    this.#carry = []
+    this.#carried = 0
+    this.#patch(bytes.subarray(end + 2))
   }
 
   #patch(chunk: Buffer): void {
     let at = 0
+    if (this.#carried > 0) {
+      const end = chunk.indexOf(NEWLINE)
+      if (end === -1) return this.#hold(chunk)
+      this.#slowLine(chunk.subarray(0, end))
+      at = end + 1
+    }
     while (at < chunk.length && this.#problem === undefined) {
-      const end = chunk.indexOf(NEWLINE, at)
-      if (end === -1) {
-        this.#hold(chunk.subarray(at))
-        return
+      const hunk = this.#hunk
+      if (hunk && (hunk.oldLeft > 0 || hunk.newLeft > 0)) {
+        at = this.#hunkLines(hunk, chunk, at)
+        if (this.#carried > 0) return
+        continue
       }
-      this.#endLine(chunk.subarray(at, end))
+      const end = chunk.indexOf(NEWLINE, at)
+      if (end === -1) return this.#hold(chunk.subarray(at))
+      this.#line(chunk, at, end)
       at = end + 1
     }
   }
 
   /** Keeps the beginning of a line that has not ended; a very long one is not kept whole. */
   #hold(piece: Buffer): void {
-    const room = Math.max(0, this.#limits.lineBytes + 512 - this.#carried)
-    const kept = piece.subarray(0, room)
+    const kept = piece.subarray(0, Math.max(0, HEADER_BYTES - this.#carried))
     if (kept.length > 0) this.#carry.push(kept)
     this.#carried += kept.length
     this.#dropped += piece.length - kept.length
   }
 
-  #endLine(rest: Buffer): void {
-    if (this.#carried === 0 && this.#dropped === 0) return this.#line(rest, 0)
+  /** A line that came in pieces. */
+  #slowLine(rest: Buffer): void {
     this.#hold(rest)
-    const line = this.#carry.length === 1 ? this.#carry[0]! : Buffer.concat(this.#carry)
+    const line = Buffer.concat([...this.#carry, Buffer.from("\n")])
     const dropped = this.#dropped
     this.#carry = []
     this.#carried = 0
     this.#dropped = 0
-    this.#line(line, dropped)
+    const hunk = this.#hunk
+    if (!hunk || (hunk.oldLeft <= 0 && hunk.newLeft <= 0)) this.#line(line, 0, line.length - 1)
+    else if (this.#count(hunk, line[0]!)) this.#keep(hunk, line, 0, line.length, dropped)
   }
 
-  #line(line: Buffer, dropped: number): void {
-    const hunk = this.#hunk
-    if (hunk) {
-      const whole = hunk.oldAt >= hunk.oldStart + hunk.oldLines && hunk.newAt >= hunk.newStart + hunk.newLines
-      if (line[0] === 0x5c) return this.#bareEnd(hunk)
-      if (!whole) return this.#hunkLine(hunk, line, dropped)
+  /** As many lines of a hunk as the chunk holds; answers where the next line begins. */
+  #hunkLines(hunk: OpenHunk, chunk: Buffer, from: number): number {
+    let at = from
+    let begin = from
+    while (hunk.oldLeft > 0 || hunk.newLeft > 0) {
+      const end = chunk.indexOf(NEWLINE, at)
+      if (end === -1) break
+      if (!this.#count(hunk, chunk[at]!)) return chunk.length
+      const odd = end === at || chunk[at] === BACKSLASH || end - at > this.#limits.lineBytes
+      if (odd) {
+        this.#keep(hunk, chunk, begin, at, 0)
+        this.#keep(hunk, chunk, at, end + 1, 0)
+        begin = end + 1
+      }
+      at = end + 1
+    }
+    this.#keep(hunk, chunk, begin, at, 0)
+    if (at < chunk.length && (hunk.oldLeft > 0 || hunk.newLeft > 0)) this.#hold(chunk.subarray(at))
+    return at
+  }
+
+  #count(hunk: OpenHunk, mark: number): boolean {
+    const file = this.#sections[this.#section]!
+    if (mark === PLUS) {
+      extend(hunk.added, hunk.newStart + hunk.newLines - hunk.newLeft--)
+      file.insertions++
+    } else if (mark === MINUS) {
+      extend(hunk.removed, hunk.oldStart + hunk.oldLines - hunk.oldLeft--)
+      file.deletions++
+    } else if (mark === SPACE || mark === NEWLINE) {
+      hunk.oldLeft--
+      hunk.newLeft--
+    } else if (mark === BACKSLASH) {
+      this.#bareEnd(hunk)
+      return true
+    } else this.#fail(`a hunk of ${file.path} has an unknown line`)
+    hunk.last = mark
+    if (hunk.oldLeft < 0 || hunk.newLeft < 0) this.#fail(`a hunk of ${file.path} is longer than it says`)
+    return this.#problem === undefined
+  }
+
+  /** Keeps whole lines as far as the limits allow. */
+  #keep(hunk: OpenHunk, bytes: Buffer, from: number, to: number, dropped: number): void {
+    const file = this.#sections[this.#section]!
+    if (from === to || file.binary || bytes[from] === BACKSLASH) return
+    const piece = bytes.subarray(from, to)
+    if (piece.includes(0)) {
+      file.binary = true
+      return
+    }
+    const { fileBytes, totalBytes, lineBytes } = this.#limits
+    const single = piece.indexOf(NEWLINE) === piece.length - 1
+    const over = single ? Math.max(0, piece.length - 1 - lineBytes) + dropped : 0
+    const shown = over > 0 ? shorten(piece, lineBytes, over) : piece[0] === NEWLINE ? EMPTY_CONTEXT : piece
+    const room = Math.min(fileBytes - file.kept, totalBytes - this.#total)
+    const fits = shown.length <= room ? shown : shown.subarray(0, shown.lastIndexOf(NEWLINE, Math.max(0, room - 1)) + 1)
+    file.cutBytes += over
+    if (fits.length < shown.length) {
+      const left = shown.subarray(room <= 0 ? 0 : fits.length)
+      file.cutBytes += left.length
+      file.cutLines += countLines(left)
+      if (room <= 0) return
+    }
+    file.kept += fits.length
+    this.#total += fits.length
+    if (fits.length > 0) hunk.text.push(fits)
+  }
+
+  #line(bytes: Buffer, from: number, to: number): void {
+    if (this.#hunk) {
+      if (bytes[from] === BACKSLASH) return this.#bareEnd(this.#hunk)
       this.#closeHunk()
     }
-    const text = line.toString("utf8")
-    if (text.startsWith("diff --git ")) return this.#nextSection()
     const file = this.#sections[this.#section]
+    const first = bytes[from]
+    if (file && (first === MINUS || first === PLUS) && bytes[from + 1] === first && bytes[from + 2] === first) return
+    const text = bytes.toString("utf8", from, to)
+    if (text.startsWith("diff --git ")) return this.#nextSection()
     if (!file) return this.#fail("text stands before the first file")
-    if (text.startsWith("@@ ")) return this.#openHunk(text)
+    if (first === AT && text.startsWith("@@ ")) return this.#openHunk(text)
+    if (text.startsWith("index ")) return this.#checkIndex(file, text)
     if (text.startsWith("Binary files ")) file.binary = true
     else if (!HEADER.test(text)) this.#fail(`a line of ${file.path} is unknown`)
   }
@@ -236,7 +224,12 @@ export class DiffParser {
   #nextSection(): void {
     this.#section++
     if (this.#section >= this.#sections.length) this.#fail("the patch holds more files than were named")
-    else this.#sections[this.#section]!.sections++
+  }
+
+  #checkIndex(file: FileDraft, text: string): void {
+    const wasOld = text.startsWith(file.oldObject, "index ".length)
+    const wasNew = text.startsWith(`..${file.newObject}`, "index ".length + file.oldObject.length)
+    if (file.status === "T" ? !wasOld && !wasNew : !wasOld || !wasNew) this.#fail(`${file.path} is out of order`)
   }
 
   #openHunk(text: string): void {
@@ -244,67 +237,26 @@ export class DiffParser {
     if (!found) return this.#fail("a hunk has no readable place")
     const oldLines = found[2] === undefined ? 1 : Number(found[2])
     const newLines = found[4] === undefined ? 1 : Number(found[4])
-    const oldStart = Number(found[1])
-    const newStart = Number(found[3])
     this.#hunk = {
-      oldStart,
+      oldStart: Number(found[1]),
       oldLines,
-      newStart,
+      newStart: Number(found[3]),
       newLines,
       heading: found[5] ?? "",
-      oldAt: oldStart,
-      newAt: newStart,
+      oldLeft: oldLines,
+      newLeft: newLines,
       added: [],
       removed: [],
       text: [],
-      last: "both",
+      last: SPACE,
       bareOld: false,
       bareNew: false,
     }
   }
 
-  #hunkLine(hunk: OpenHunk, line: Buffer, dropped: number): void {
-    const file = this.#sections[this.#section]!
-    const mark = line.length === 0 ? 0x20 : line[0]
-    if (mark === 0x2b) {
-      extend(hunk.added, hunk.newAt++)
-      file.insertions++
-      hunk.last = "new"
-    } else if (mark === 0x2d) {
-      extend(hunk.removed, hunk.oldAt++)
-      file.deletions++
-      hunk.last = "old"
-    } else if (mark === 0x20) {
-      hunk.oldAt++
-      hunk.newAt++
-      hunk.last = "both"
-    } else return this.#fail(`a hunk of ${file.path} has an unknown line`)
-    if (hunk.oldAt > hunk.oldStart + hunk.oldLines || hunk.newAt > hunk.newStart + hunk.newLines) {
-      return this.#fail(`a hunk of ${file.path} is longer than it says`)
-    }
-    if (line.includes(0)) file.binary = true
-    this.#keep(file, hunk, line, dropped)
-  }
-
-  #keep(file: Draft, hunk: OpenHunk, line: Buffer, dropped: number): void {
-    const { fileBytes, totalBytes, lineBytes } = this.#limits
-    if (file.binary) return
-    if (file.kept + line.length > fileBytes || this.#total + line.length > totalBytes) {
-      file.cutLines++
-      file.cutBytes += line.length + dropped
-      return
-    }
-    const over = Math.max(0, line.length - lineBytes) + dropped
-    const shown = over > 0 ? Buffer.from(`${line.subarray(0, lineBytes).toString("utf8")}… ${over} bytes more`) : line
-    if (over > 0) file.cutBytes += over
-    file.kept += shown.length + 1
-    this.#total += shown.length + 1
-    hunk.text.push(shown)
-  }
-
   #bareEnd(hunk: OpenHunk): void {
-    if (hunk.last !== "new") hunk.bareOld = true
-    if (hunk.last !== "old") hunk.bareNew = true
+    if (hunk.last !== PLUS) hunk.bareOld = true
+    if (hunk.last !== MINUS) hunk.bareNew = true
   }
 
   #closeHunk(): void {
@@ -312,21 +264,12 @@ export class DiffParser {
     if (!hunk) return
     this.#hunk = undefined
     const file = this.#sections[this.#section]!
-    const short = hunk.oldAt < hunk.oldStart + hunk.oldLines || hunk.newAt < hunk.newStart + hunk.newLines
-    if (short) return this.#fail(`a hunk of ${file.path} is shorter than it says`)
+    if (hunk.oldLeft > 0 || hunk.newLeft > 0) return this.#fail(`a hunk of ${file.path} is shorter than it says`)
     const bare = { ...(hunk.bareOld ? { old: true as const } : {}), ...(hunk.bareNew ? { new: true as const } : {}) }
     const { oldStart, oldLines, newStart, newLines, heading, added, removed } = hunk
-    file.hunks.push({
-      oldStart,
-      oldLines,
-      newStart,
-      newLines,
-      heading,
-      added,
-      removed,
-      ...(hunk.bareOld || hunk.bareNew ? { bareEnd: bare } : {}),
-      text: hunk.text.map((line) => `${line.length === 0 ? " " : line.toString("utf8")}\n`).join(""),
-    })
+    const text = hunk.text.length === 1 ? hunk.text[0]!.toString("utf8") : Buffer.concat(hunk.text).toString("utf8")
+    const place = { oldStart, oldLines, newStart, newLines, heading, added, removed, text }
+    file.hunks.push(hunk.bareOld || hunk.bareNew ? { ...place, bareEnd: bare } : place)
   }
 
   #fail(problem: string): void {
@@ -340,37 +283,12 @@ function extend(ranges: { start: number; end: number }[], line: number): void {
   else ranges.push({ start: line, end: line })
 }
 
-function finish(draft: Draft): DiffFile {
-  const { path, oldPath, oldMode, newMode, oldObject, newObject, binary } = draft
-  const nature = natureOf(newMode === "000000" ? oldMode : newMode, binary)
-  const mark = fileMark(path) ?? (oldPath === undefined ? undefined : fileMark(oldPath))
-  const cut = draft.cutBytes > 0 && !binary ? { lines: draft.cutLines, bytes: draft.cutBytes } : undefined
-  return {
-    path,
-    oldMode,
-    newMode,
-    oldObject,
-    newObject,
-    nature,
-    ...(oldPath === undefined ? {} : { oldPath }),
-    kind: kindOf(draft),
-    ...(draft.status === "T" ? { oldNature: natureOf(oldMode, false) } : {}),
-    ...(/^[RC]\d/.test(draft.status) ? { similarity: Number(draft.status.slice(1)) } : {}),
-    ...(binary ? {} : { insertions: draft.insertions, deletions: draft.deletions }),
-    hunks: binary ? [] : draft.hunks,
-    ...(cut ? { cut } : {}),
-    ...(mark ? { mark } : {}),
-  }
+function shorten(line: Buffer, most: number, over: number): Buffer {
+  return Buffer.from(`${line.toString("utf8", 0, most)}… ${over} bytes more\n`)
 }
 
-function kindOf(draft: Draft): ChangeKind {
-  const kinds: Readonly<Record<string, ChangeKind>> = { A: "added", D: "deleted", T: "type", R: "renamed", C: "copied" }
-  const kind = kinds[draft.status[0]!] ?? "modified"
-  return kind === "modified" && draft.oldObject === draft.newObject ? "mode" : kind
-}
-
-function natureOf(mode: string, binary: boolean): FileNature {
-  if (mode === "160000") return "submodule"
-  if (mode === "120000") return "link"
-  return binary ? "binary" : "text"
+function countLines(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) lines++
+  return lines
 }

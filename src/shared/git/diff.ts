@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { findFile, verifyCitation, type Diff, type DiffFile } from "../../core/diff.ts"
 import { ok } from "../../core/result.ts"
 import type { Citation, Location } from "../../core/task.ts"
+import { splitNul } from "./bytes.ts"
 import { DIFF_LIMITS, DiffParser, type DiffLimits } from "./diff-parser.ts"
 import type { GitResult } from "./failure.ts"
 import type { Repository } from "./repository.ts"
@@ -21,7 +22,6 @@ const DIFF = [
   "-r",
   "-z",
   "--raw",
-  "--numstat",
   "--patch",
   "--full-index",
   "--no-color",
@@ -52,7 +52,9 @@ export async function diffCommits(
   const limits = { ...DIFF_LIMITS, ...options.limits }
   const read = await readDiff(repo, from, to, limits, [], options.signal)
   if (!read.ok) return read
-  const files = await uncover(repo, from, to, limits, read.value)
+  const uncovered = await uncover(repo, from, to, limits, read.value)
+  if (!uncovered.ok) return uncovered
+  const files = await labelMoved(repo, from, to, uncovered.value)
   if (!files.ok) return files
   return ok({
     from,
@@ -71,7 +73,7 @@ async function readDiff(
   extra: readonly string[],
   signal?: AbortSignal,
 ): GitResult<readonly DiffFile[]> {
-  const parser = new DiffParser(limits, extra.includes("--text"))
+  const parser = new DiffParser(limits)
   const answer = await repo.git.run([...NO_ATTRIBUTES, ...DIFF, ...extra, from, to], {
     cwd: repo.commonDir,
     env: { GIT_ATTR_NOSYSTEM: "1" },
@@ -102,6 +104,45 @@ async function uncover(
   if (!again.ok) return again
   const shown = new Map(again.value.map((file) => [file.path, file]))
   return ok(files.map((file) => (file.nature === "binary" ? (shown.get(file.path) ?? file) : file)))
+}
+
+/** A file that only moved has no patch that could say whether it is binary. */
+async function labelMoved(
+  repo: Repository,
+  from: string,
+  to: string,
+  files: readonly DiffFile[],
+): GitResult<readonly DiffFile[]> {
+  const moved = files.filter(
+    (file) => file.oldPath !== undefined && file.nature === "text" && file.oldObject === file.newObject,
+  )
+  const binary = new Set<string>()
+  for (let i = 0; i < moved.length; i += 500) {
+    const paths = moved.slice(i, i + 500).map((file) => file.path)
+    const args = [
+      ...NO_ATTRIBUTES,
+      "diff-tree",
+      "-r",
+      "-z",
+      "--numstat",
+      "--no-renames",
+      "-O/dev/null",
+      from,
+      to,
+      "--",
+      ...paths,
+    ]
+    const counted = await repo.git.run(args, { cwd: repo.commonDir, env: { GIT_ATTR_NOSYSTEM: "1" } })
+    if (!counted.ok) return counted
+    for (const field of splitNul(counted.value.bytes)) if (field.startsWith("-\t-\t")) binary.add(field.slice(4))
+  }
+  if (binary.size === 0) return ok(files)
+  return ok(files.map((file) => (binary.has(file.path) ? asBinary(file) : file)))
+}
+
+function asBinary(file: DiffFile): DiffFile {
+  const { insertions: _, deletions: __, ...rest } = file
+  return { ...rest, nature: "binary" }
 }
 
 /** Judges cited places against a diff; asks git only about what the hunks do not settle. */

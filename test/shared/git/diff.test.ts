@@ -304,31 +304,36 @@ describe("bounds and errors", () => {
     await using it = await bench()
     failure(await diffCommits(it.opened, "HEAD", "0".repeat(40)), "failed")
     const nul = "\0"
-    const record = `:100644 100644 ${"1".repeat(40)} ${"2".repeat(40)} M${nul}a${nul}`
-    const patch = `diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n`
-    const whole = `${record}1\t1\ta${nul}${nul}${patch}`
-    const read = (text: string) => {
+    const [one, two] = ["1".repeat(40), "2".repeat(40)]
+    const record = `:100644 100644 ${one} ${two} M${nul}a${nul}`
+    const patch = `diff --git a/a b/a\nindex ${one}..${two} 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n`
+    const whole = `${record}${nul}${patch}`
+    const read = (text: string, size = 1) => {
       const parser = new DiffParser()
-      for (const byte of Buffer.from(text)) parser.push(Buffer.from([byte]))
+      const bytes = Buffer.from(text)
+      for (let i = 0; i < bytes.length; i += size) parser.push(bytes.subarray(i, i + size))
       return parser.end()
     }
-    expect(value(read(whole))).toHaveLength(1)
+    expect(value(read(whole))).toEqual(value(read(whole, 1_000)))
+    expect(value(read(whole))).toMatchObject([{ path: "a", insertions: 1, deletions: 1 }])
     expect(value(read(""))).toEqual([])
     for (const bad of [
       record,
-      `${record}1\t1\ta${nul}`,
-      `${record}1\t1\ta${nul}${nul}`,
-      `${record}${nul}${patch}`,
-      whole.replace("1\t1\ta", "1\t1\tb"),
-      whole.replace("1\t1\ta", "2\t1\ta"),
+      `${record}${nul}`,
+      `${record}${nul}${patch.slice(0, 30)}`,
+      whole.replace(`${one} `, `${two} `),
       whole.replace("+b\n", ""),
       whole.replace("+b\n", "+b\n+c\n"),
+      whole.replace("+b\n", "?b\n"),
       whole.replace("@@ -1 +1 @@", "@@@ -1 -1 +1 @@@"),
       `${whole}diff --git a/b b/b\n`,
+      `${whole}nonsense\n`,
       whole.replace(" M", " X"),
+      whole.replace("diff --git", "diff --cc"),
       "fatal: nonsense\n",
     ]) {
       failure(read(bad), "unreadable")
+      failure(read(bad, 1_000), "unreadable")
     }
   })
 })
