@@ -1,7 +1,7 @@
 import { err, ok } from "../../core/result.ts"
 import { returnBorrowed } from "./borrow.ts"
 import { decodePath, splitNul } from "./bytes.ts"
-import { KAGAN_IDENTITY } from "./commit.ts"
+import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
 import { readRecord } from "./ownership.ts"
 import { resolveBase } from "./worktree.ts"
@@ -60,13 +60,14 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   if (!baseCommit.ok) return baseCommit
   const start = await mergeBase(repo, baseCommit.value, headCommit)
   if (!start.ok) return start
-  const behind = await git.run(["rev-list", "--count", `${headCommit}..${baseCommit.value}`], { cwd: repo.commonDir })
-  if (!behind.ok) return behind
-
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
-  const tree = await writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value })
+  const [tree, behind] = await Promise.all([
+    writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value }),
+    git.run(["rev-list", "--count", `${headCommit}..${baseCommit.value}`], { cwd: repo.commonDir }),
+  ])
   if (!tree.ok) return tree
+  if (!behind.ok) return behind
   const ref = snapshotRef(n, generation)
   const message = wanted.message ?? `Kagan: task ${n}, snapshot ${generation}`
   const commit = await commitOnce(repo, worktree, { ref, tree: tree.value.tree, head: headCommit, message })
@@ -209,22 +210,20 @@ async function commitOnce(
     })
     if (same.ok && same.value.stdout === `${wanted.tree}\n${wanted.head}\n`) return existing
   } else if (existing.error.kind !== "branch_missing") return existing
-  const identity = await identityEnv(repo, worktree)
-  const made = await git.run(["commit-tree", wanted.tree, "-p", wanted.head, "-F", "-"], {
-    cwd: worktree,
-    stdin: `${wanted.message}\n`,
-    env: identity,
-  })
+  const commitTree = (env?: Record<string, string>) =>
+    git.run(["commit-tree", wanted.tree, "-p", wanted.head, "-F", "-"], {
+      cwd: worktree,
+      stdin: `${wanted.message}\n`,
+      ...(env ? { env } : {}),
+    })
+  // The person's name where they have set one; a snapshot is not published, so ours does where they have not.
+  const theirs = await commitTree()
+  const made =
+    !theirs.ok && explainCommit(theirs.error, false).kind === "no_identity" ? await commitTree(KAGAN_IDENTITY) : theirs
   if (!made.ok) return made
   const commit = made.value.stdout.trim()
   const kept = await whileLocked(git.clock, () =>
     git.run(["update-ref", "-m", "kagan: snapshot", wanted.ref, commit], { cwd: repo.commonDir }),
   )
   return kept.ok ? ok(commit) : err(kept.error)
-}
-
-/** The person's identity; where none is set, our name, since a snapshot is not published. */
-async function identityEnv(repo: Repository, worktree: string): Promise<Record<string, string>> {
-  const known = await repo.git.run(["var", "GIT_COMMITTER_IDENT"], { cwd: worktree })
-  return known.ok ? {} : KAGAN_IDENTITY
 }

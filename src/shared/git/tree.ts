@@ -2,12 +2,12 @@ import { copyFile, lstat, mkdir, readdir, readFile, rm, stat, utimes } from "nod
 import { basename, dirname, join } from "node:path"
 import { ok } from "../../core/result.ts"
 import { isAlive } from "./alive.ts"
-import { joinNul, pathIn, splitNul } from "./bytes.ts"
+import { decodePath, joinNul, pathIn, splitNul } from "./bytes.ts"
 import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import type { Git } from "./runner.ts"
-import { readStatus, type StatusEntry } from "./status.ts"
+import { gitLink } from "./worktree-state.ts"
 
 export interface TreeRequest {
   readonly git: Git
@@ -36,6 +36,8 @@ export interface WorkingTree {
 }
 
 const LIMITS: UntrackedLimits = { bytes: 10 * 1024 * 1024, count: 2_000 }
+/** What `ls-files -v` puts before an entry without a flag. */
+const PLAIN = "H".charCodeAt(0)
 let calls = 0
 
 /**
@@ -62,26 +64,21 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
 async function writeFrom(wanted: TreeRequest, index: string, guard: ProgramGuard): GitResult<WorkingTree> {
   const { git, worktree } = wanted
   const env = { GIT_INDEX_FILE: index }
-  const revealed = await reveal(wanted, index)
-  if (!revealed.ok) return revealed
-  const status = await readStatus(git, worktree, { indexFile: index, renames: false, guard: guard.args })
-  if (!status.ok) return status
-  const unmerged = status.value.filter((entry) => entry.kind === "unmerged").map((entry) => entry.path)
+  const looked = await look(wanted, index, guard)
+  if (!looked.ok) return looked
+  const { unmerged, changed } = looked.value
   if (unmerged.length > 0) {
     return fail("unmerged", `a merge is not resolved: ${nameSome(unmerged)}`, { files: unmerged })
   }
   const excluded = new Set(wanted.exclude ?? [])
-  const untracked = status.value.filter((entry) => entry.kind === "untracked" && !excluded.has(entry.path))
-  const nested = untracked.filter((entry) => entry.repository).map((entry) => entry.path)
-  const files = untracked.filter((entry) => !entry.repository)
+  const untracked = looked.value.untracked.filter((path) => !excluded.has(path))
+  const nested = untracked.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1))
+  const files = untracked.filter((path) => !path.endsWith("/"))
   if (!wanted.allowLarge) {
     const small = await withinLimits(wanted, files)
     if (!small.ok) return small
   }
-  const changed = status.value.filter(
-    (entry) => entry.kind === "changed" && entry.unstaged && !excluded.has(entry.path),
-  )
-  const paths = [...changed, ...files].map((entry) => entry.path)
+  const paths = [...changed.filter((path) => !excluded.has(path)), ...files]
   if (paths.length > 0) {
     const updated = await git.run([...guard.args, "update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
       cwd: worktree,
@@ -97,12 +94,42 @@ async function writeFrom(wanted: TreeRequest, index: string, guard: ProgramGuard
   return written.ok ? ok({ tree: written.value.stdout.trim(), nested }) : written
 }
 
+interface Looked {
+  readonly unmerged: readonly string[]
+  readonly changed: readonly string[]
+  /** A repository inside the worktree ends in a slash. */
+  readonly untracked: readonly string[]
+}
+
+/** The two halves of a `git status`, side by side, and beside them the search for flags that would hide something. */
+async function look(wanted: TreeRequest, index: string, guard: ProgramGuard): GitResult<Looked> {
+  const { git, worktree } = wanted
+  const run = (args: readonly string[]) =>
+    git.run([...guard.args, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: index }, timeoutMs: 300_000 })
+  const differing = () =>
+    run(["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"])
+  const [first, others, flagged] = await Promise.all([
+    differing(),
+    run(["ls-files", "-z", "--others", "--exclude-standard"]),
+    run(["ls-files", "-z", "-v"]),
+  ])
+  if (!others.ok) return others
+  if (!flagged.ok) return flagged
+  const revealed = await reveal(wanted, index, flagged.value.bytes)
+  if (!revealed.ok) return revealed
+  const files = revealed.value ? await differing() : first
+  if (!files.ok) return files
+  const fields = splitNul(files.value.bytes)
+  const unmerged = new Set<string>()
+  const changed = new Set<string>()
+  for (let i = 0; i + 1 < fields.length; i += 2) (fields[i] === "U" ? unmerged : changed).add(fields[i + 1]!)
+  return ok({ unmerged: [...unmerged], changed: [...changed], untracked: splitNul(others.value.bytes) })
+}
+
 /** The worktree's own index, so that only what changed is read; without one, the last commit. */
 async function seed(wanted: TreeRequest, index: string): GitResult<void> {
   const { git, worktree } = wanted
-  const found = await git.run(["rev-parse", "--path-format=absolute", "--git-path", "index"], { cwd: worktree })
-  if (!found.ok) return found
-  const source = found.value.stdout.replace(/\n$/, "")
+  const source = join((await gitLink(worktree)) ?? join(worktree, ".git"), "index")
   await mkdir(dirname(index), { recursive: true })
   const before = await stat(source, { bigint: true }).catch((error: NodeJS.ErrnoException) => error)
   if (before instanceof Error) {
@@ -118,20 +145,21 @@ async function seed(wanted: TreeRequest, index: string): GitResult<void> {
   return ok()
 }
 
-/** Clears the flags that hide edits, and adds nothing else. */
-async function reveal(wanted: TreeRequest, index: string): GitResult<void> {
+/** Clears the flags that hide edits, and adds nothing else; says whether there were any. */
+async function reveal(wanted: TreeRequest, index: string, listed: Buffer): GitResult<boolean> {
   const { git, worktree } = wanted
   const env = { GIT_INDEX_FILE: index }
-  const listed = await git.run(["ls-files", "-v", "-z"], { cwd: worktree, env })
-  if (!listed.ok) return listed
   const assumed: string[] = []
   const skipped: string[] = []
-  for (const line of splitNul(listed.value.bytes)) {
-    const mark = line[0]!
-    const path = line.slice(2)
+  for (let at = 0, end = 0; at < listed.length; at = end + 1) {
+    end = listed.indexOf(0, at)
+    if (listed[at] === PLAIN) continue
+    const mark = String.fromCharCode(listed[at]!)
+    const path = decodePath(listed.subarray(at + 2, end))
     if (mark !== mark.toUpperCase()) assumed.push(path)
     if (mark === "S" || mark === "s") skipped.push(path)
   }
+  if (skipped.length === 0 && assumed.length === 0) return ok(false)
   if (skipped.length > 0) {
     const setting = await git.run(["config", "--type=bool", "--default=false", "--get", "core.sparseCheckout"], {
       cwd: worktree,
@@ -147,7 +175,8 @@ async function reveal(wanted: TreeRequest, index: string): GitResult<void> {
     const shown = await flag(git, worktree, env, "--no-skip-worktree", visible)
     if (!shown.ok) return shown
   }
-  return flag(git, worktree, env, "--no-assume-unchanged", assumed)
+  const cleared = await flag(git, worktree, env, "--no-assume-unchanged", assumed)
+  return cleared.ok ? ok(true) : cleared
 }
 
 async function flag(
@@ -216,10 +245,10 @@ export async function treeEntries(
   return ok(found)
 }
 
-async function withinLimits(wanted: TreeRequest, files: readonly StatusEntry[]): GitResult<void> {
+async function withinLimits(wanted: TreeRequest, files: readonly string[]): GitResult<void> {
   const limits = wanted.limits ?? LIMITS
   const large: { path: string; bytes: number }[] = []
-  for (const { path } of files.length > limits.count ? files.slice(0, limits.count) : files) {
+  for (const path of files.length > limits.count ? files.slice(0, limits.count) : files) {
     const found = await lstat(pathIn(wanted.worktree, path)).catch(() => undefined)
     if (found?.isFile() && found.size > limits.bytes) large.push({ path, bytes: found.size })
   }
