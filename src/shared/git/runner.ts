@@ -192,7 +192,6 @@ function start(
     const stderr = keepEnds(KEEP_STDERR)
 
     const child = spawn("git", full, { cwd: options.cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: true })
-    if (child.pid !== undefined) options.onStart?.(child.pid)
     const cancelTimeout = clock.setTimer(timeoutMs, () =>
       end(fail("timed_out", `${command} did not end within ${Math.round(timeoutMs / 1000)} s`, { ms: timeoutMs })),
     )
@@ -213,6 +212,7 @@ function start(
     // A git that ends without reading its input closes the pipe; its exit code says the rest.
     child.stdin.on("error", () => undefined)
     child.stdin.end(options.stdin ?? "")
+    if (child.pid !== undefined) options.onStart?.(child.pid)
 
     function settle(code: number | null, signal: NodeJS.Signals | null): Result<GitOutput, GitFailure> {
       if (wanted) return withStderr(wanted, stderr.text())
