@@ -166,6 +166,9 @@ export function createApp(input: {
     const blocked = () =>
       linkProblem(link(), { listed: listed(), spec: input.spec, file: `${directory() || "."}/opencode.json` })
 
+    /** Why a request would be in vain; while the halves look for each other it waits for them. */
+    const unable = () => (link().kind === "connecting" ? undefined : blocked())
+
     createEffect(() => channel.connect(directory()))
 
     let cancelTick: (() => void) | undefined
@@ -205,6 +208,7 @@ export function createApp(input: {
       now,
       link,
       blocked,
+      unable,
       options,
       problems,
       rebinding,

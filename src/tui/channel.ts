@@ -70,6 +70,8 @@ export function makeLink(input: {
   let helloID = ""
   let cancelHello = () => {}
   let open = false
+  /** What was asked while the halves look for each other: it goes out when they have met. */
+  let held: (() => void)[] = []
 
   const lobby = openPort(LOBBY, (data) => {
     const wire = readWire(data)
@@ -85,6 +87,10 @@ export function makeLink(input: {
   function setState(next: LinkState) {
     state = next
     input.onState(next)
+    if (next.kind === "connecting") return
+    const now = held
+    held = []
+    for (const go of now) go()
   }
 
   function greet(reply: ReplyOf<"hello">) {
@@ -135,10 +141,11 @@ export function makeLink(input: {
       directory = next
       sayHello()
     },
-    ask<T extends RequestType>(type: T, body: RequestOf<T>) {
+    async ask<T extends RequestType>(type: T, body: RequestOf<T>) {
+      if (!closed && state.kind === "connecting") await new Promise<void>((resolve) => held.push(resolve))
       const port = repoPort?.port
       if (closed || !port || state.kind !== "up") {
-        return Promise.resolve(err<RequestFailure>({ kind: "unanswered", text: linkProblem(state) ?? "not connected" }))
+        return err<RequestFailure>({ kind: "unanswered", text: linkProblem(state) ?? "the board was closed" })
       }
       return new Promise<Result<ReplyOf<T>, RequestFailure>>((resolve) => {
         const id = newID()
@@ -166,6 +173,7 @@ export function makeLink(input: {
       if (open) repoPort?.port.post({ kagan: "board", open: false, directory })
       closed = true
       cancelHello()
+      for (const go of held) go()
       for (const request of waiting.values()) request.settle(err({ kind: "unanswered", text: "the board was closed" }))
       lobby.close()
       repoPort?.port.close()

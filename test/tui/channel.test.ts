@@ -122,10 +122,27 @@ describe("requests", () => {
     expect(long).toMatchObject({ ok: false, error: { kind: "unanswered" } })
   })
 
-  test("before the halves met they end at once, with the reason", async () => {
-    const { link, sent } = wired()
-    expect(await link.ask("task.stop", { sessionID: "s" })).toMatchObject({ ok: false, error: { kind: "unanswered" } })
-    expect(sent).toEqual([])
+  test("before the halves met they wait, and go out once when they have", async () => {
+    const { link, requests, up } = wired()
+    void link.ask("task.stop", { sessionID: "s" })
+    await settle()
+    expect(requests("task.stop")).toEqual([])
+    up()
+    await settle()
+    expect(requests("task.stop")).toHaveLength(1)
+  })
+
+  test("without a server half they end, with the reason", async () => {
+    const { clock, link, requests } = wired()
+    link.connect("/r")
+    const answer = link.ask("task.stop", { sessionID: "s" })
+    await clock.advance(60_000)
+    expect(await answer).toMatchObject({
+      ok: false,
+      error: { kind: "unanswered", text: expect.stringContaining("cannot act") },
+    })
+    expect(await link.ask("task.stop", { sessionID: "s" })).toMatchObject({ ok: false })
+    expect(requests("task.stop")).toEqual([])
   })
 
   test("a refusal comes through as it is", async () => {

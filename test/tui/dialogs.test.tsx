@@ -119,6 +119,27 @@ describe("new task", () => {
     stage.showsNot("A title")
   })
 
+  test("while one is being created, n begins another; what a crash cut off is offered again", async () => {
+    const kv = {}
+    const never = () => new Promise<never>(() => {})
+    await open({ kv, answers: { "task.create": never } })
+    await stage.press("n")
+    await stage.type("First")
+    await stage.press("enter", "n")
+    stage.showsNot(/Title\s+First/)
+    await stage.type("Second")
+    await stage.press("enter")
+    const [first, second] = stage.server.asked()
+    expect([first?.title, second?.title]).toEqual(["First", "Second"])
+    expect(first?.draftID).not.toBe(second?.draftID)
+    stage.close()
+    await open({ kv, answers: { "task.create": created } })
+    await stage.press("n")
+    stage.shows(/Title\s+First/)
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ title: "First", draftID: first?.draftID }])
+  })
+
   test("base and model are chosen from lists, and uncommitted changes are named", async () => {
     const bases = { branches: ["main", "next"], proposed: "main", dirty: ["a"], dirtyCount: 3 }
     const models = [{ providerID: "anthropic", modelID: "opus", name: "Opus", provider: "Anthropic" }]

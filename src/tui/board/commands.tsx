@@ -47,7 +47,7 @@ export function createCommands(app: App) {
       when: (card) => {
         if (!card) return "no card is selected"
         if (card.entry.readOnly) return refused({ kind: "read_only" })
-        return app.blocked() ?? when?.(card)
+        return app.unable() ?? when?.(card)
       },
       run: (card) => card && run(card),
     }
@@ -205,7 +205,7 @@ export function createCommands(app: App) {
   /** What a command does when the cursor is on a draft, which is no task yet. */
   function forDraft(run: () => void, task: Behaviour): Behaviour {
     return {
-      when: (card) => (draft() ? app.blocked() : task.when?.(card)),
+      when: (card) => (draft() ? app.unable() : task.when?.(card)),
       run: (card) => (draft() ? run() : task.run(card)),
     }
   }
@@ -242,11 +242,7 @@ export function createCommands(app: App) {
       when: () => (board.needing().length === 0 ? "nothing needs you" : undefined),
       run: () => void selection.nextOf(board.needing()),
     },
-    // Typing takes longer than the halves need to find each other.
-    "kagan.new": {
-      when: () => (app.link().kind === "connecting" ? undefined : app.blocked()),
-      run: () => openCreate(app),
-    },
+    "kagan.new": { when: () => app.unable(), run: () => openCreate(app) },
     "kagan.intake": onCard(
       (card) => openIntake(app, card),
       (card) =>
@@ -289,7 +285,7 @@ export function createCommands(app: App) {
       ),
     ),
     "kagan.undo": {
-      when: () => app.blocked() ?? (undo.length === 0 ? "there is nothing to undo" : undefined),
+      when: () => app.unable() ?? (undo.length === 0 ? "there is nothing to undo" : undefined),
       run() {
         const last = undo.at(-1)
         undo = undo.slice(0, -1)

@@ -25,9 +25,19 @@ const STARTS = [
 ]
 
 const draftKey = (app: App) => `kagan.new.${app.directory()}`
+const sentKey = (app: App) => `kagan.sent.${app.directory()}`
 
-function readForm(app: App): Form | undefined {
-  const kept = app.host.kv.get<Partial<Form> | undefined>(draftKey(app))
+/** Sent by this board and not answered: what `n` opens meanwhile is another task. */
+const inFlight = new WeakMap<App, Set<string>>()
+
+function flying(app: App): Set<string> {
+  const set = inFlight.get(app) ?? new Set()
+  inFlight.set(app, set)
+  return set
+}
+
+function readForm(value: unknown): Form | undefined {
+  const kept = value as Partial<Form> | undefined
   if (!kept || typeof kept.title !== "string" || typeof kept.draftID !== "string") return undefined
   return {
     draftID: kept.draftID,
@@ -38,11 +48,37 @@ function readForm(app: App): Form | undefined {
   }
 }
 
+const keptForm = (app: App) => readForm(app.host.kv.get(draftKey(app)))
+
+function sentForms(app: App): Form[] {
+  const list = app.host.kv.get<unknown>(sentKey(app))
+  return Array.isArray(list) ? list.flatMap((value) => readForm(value) ?? []) : []
+}
+
+/** What was being sent when a crash came is offered again. */
+const lostForm = (app: App) => sentForms(app).find(({ draftID }) => !flying(app).has(draftID))
+
+function startSending(app: App, form: Form) {
+  flying(app).add(form.draftID)
+  app.host.kv.set(sentKey(app), [...sentForms(app).filter(({ draftID }) => draftID !== form.draftID), form])
+  if (keptForm(app)?.draftID === form.draftID) app.host.kv.set(draftKey(app), undefined)
+}
+
+function endSending(app: App, form: Form, created: boolean) {
+  flying(app).delete(form.draftID)
+  app.host.kv.set(
+    sentKey(app),
+    sentForms(app).filter(({ draftID }) => draftID !== form.draftID),
+  )
+  if (!created && !keptForm(app)) app.host.kv.set(draftKey(app), form)
+}
+
 /** The dialog for a new task; a `draft` that did not become one is taken up again under its id. */
 export function openCreate(app: App, draft?: DraftReply) {
   const form: Form = draft
     ? { draftID: draft.id, title: draft.title, description: draft.description, base: "", model: "" }
-    : (readForm(app) ?? { draftID: crypto.randomUUID(), title: "", description: "", base: "", model: "" })
+    : (keptForm(app) ??
+      lostForm(app) ?? { draftID: crypto.randomUUID(), title: "", description: "", base: "", model: "" })
   openDialog(app, () => <Create app={app} initial={form} />, "large")
 }
 
@@ -97,6 +133,8 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
     const model = readModel(form.model)
     app.host.ui.dialog.clear()
     app.tell({ level: "info", text: `creating: ${form.title.trim()}`, key: form.draftID })
+    const sent = { ...form }
+    startSending(app, sent)
     const answer = await app.ask("task.create", {
       draftID: form.draftID,
       title: form.title.trim(),
@@ -105,6 +143,7 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
       ...(model ? { model } : {}),
       ...(waiver === undefined ? {} : { start: { waiver } }),
     })
+    endSending(app, sent, answer.ok)
     if (!answer.ok) {
       return app.tell({
         level: "error",
@@ -112,7 +151,6 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
         key: form.draftID,
       })
     }
-    if (readForm(app)?.draftID === form.draftID) app.host.kv.set(draftKey(app), undefined)
     app.selection.expect(answer.value.sessionID)
     app.tell({ level: "success", text: answer.value.text, taskNumber: answer.value.taskNumber, key: form.draftID })
   }

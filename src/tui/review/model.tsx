@@ -103,7 +103,7 @@ export function createReview(app: App, commands: Commands, sessionID: string) {
     const one = current()
     const task = card()
     if (!one || !task) return app.tell({ level: "warning", text: "no finding is selected", key: "no finding" })
-    const why = app.blocked()
+    const why = app.unable()
     if (why !== undefined) return app.tell({ level: "warning", text: why, key: "blocked" })
     const { finding } = one
     const send = async (reason?: string) => {

@@ -1,4 +1,4 @@
-import { fit, width } from "../../core/text.ts"
+import { displayable, fit, width } from "../../core/text.ts"
 import type { Tone } from "./signs.ts"
 
 /** A piece of one line in one tone. Its text is foreign until it went through `fitSegments`. */
@@ -14,10 +14,16 @@ export function fitSegments(segments: readonly Segment[], cells: number): Segmen
     const last = segments.slice(index + 1).every((rest) => rest.text === "")
     const text = fit(segment.text, left)
     fitted.push({ ...segment, text })
+    if (isCut(text, segment.text)) break
     left -= width(text)
     if (!last && left === 0) break
   }
   return fitted
+}
+
+/** A cut may leave a cell free beside a wide character; what follows must not begin there. */
+function isCut(text: string, whole: string): boolean {
+  return text.endsWith("…") && text !== displayable(whole.slice(0, text.length * 4 + 8))
 }
 
 export const cellsOf = (segments: readonly Segment[]) => segments.reduce((sum, { text }) => sum + width(text), 0)
