@@ -11,6 +11,8 @@ export type Reach = {
   readonly doubtful: ReadonlySet<string>
   /** Places whose every use is reported, type positions left out. */
   readonly entrances: ReadonlySet<string>
+  /** Only what is read is of interest, not where a raw object goes. */
+  readonly readsOnly?: boolean
 }
 
 /**
@@ -19,13 +21,13 @@ export type Reach = {
  */
 export function reach(
   audited: Audited,
-  { raw, names, doubtful, entrances }: Reach,
+  { raw, names, doubtful, entrances, readsOnly }: Reach,
   file: ts.SourceFile,
   report: Report,
 ): void {
   const { checker } = audited
   const watched = new Set([...raw.watchedNames, ...names, ...doubtful, ...[...entrances].map(memberOf)])
-  const typed = audited.reachesHost(file)
+  const typed = !readsOnly && audited.reachesHost(file)
 
   function member(type: ts.Type, name: string, node: ts.Node): void {
     if (!watched.has(name)) return
