@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import { STATUSES } from "../../src/core/task.ts"
 import { startTui, type Terminal } from "../../test/kit/terminal.ts"
 import { JOBS, SAMPLE_TASK } from "./jobs.ts"
 import { makePilot, type Pilot } from "./pilot.ts"
@@ -62,7 +63,7 @@ async function takeAll(tui: Terminal, pilot: Pilot, take: (name: string) => void
   take("create")
   await tui.press("enter")
   await pilot.card(4, "backlog", /2 answers needed/)
-  await quiet(tui, pilot)
+  await quiet(tui)
   take("board")
 
   await tui.press("i")
@@ -90,12 +91,20 @@ async function takeAll(tui: Terminal, pilot: Pilot, take: (name: string) => void
   await pilot.gone("Move around")
 
   tui.resize(80, 24)
-  await pilot.sees((screen) => screen.split("\n").length === 24 && screen.includes("#2 "))
+  await pilot.sees((screen) => /^╰─+╯╰─+╯$/m.test(screen) && screen.includes("▲ 2 findings"))
   take("board-80x24")
 }
 
-/** Notices are news, not the board: they are dismissed for its picture. */
-async function quiet(tui: Terminal, pilot: Pilot): Promise<void> {
-  await tui.press("esc")
-  await pilot.gone(/[╭╰]─+[╮╯]│|#\d+ reviewer/)
+/** Notices are news, not the board: they are dismissed for its picture, also those that come late. */
+async function quiet(tui: Terminal): Promise<void> {
+  const onlyColumns = (screen: string) => screen.split("╭").length - 1 === STATUSES.length
+  for (let n = 0; n < 20; n++) {
+    await tui.press("esc")
+    const calm = await tui.waitFor(onlyColumns, 2_000).then(
+      () => true,
+      () => false,
+    )
+    if (calm) return
+  }
+  await tui.waitFor(onlyColumns)
 }
