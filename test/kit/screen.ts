@@ -27,7 +27,8 @@ export function screenLines(emulator: Emulator): string[] {
   const buffer = emulator.buffer.active
   return Array.from(
     { length: emulator.rows },
-    (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true) ?? "",
+    // A line keeps the cells that a narrower screen no longer shows.
+    (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true, 0, emulator.cols) ?? "",
   )
 }
 
