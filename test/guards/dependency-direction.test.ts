@@ -20,6 +20,8 @@ const HOUSES: readonly (readonly [prefix: string, house: House])[] = [
   ["src/server/", { own: ["src/server/", "src/shared/", "src/core/"], notPackages: SCREEN }],
   ["src/server.ts", { own: ["src/server/", "src/shared/", "src/core/"], notPackages: SCREEN }],
   ["src/cli.ts", { own: ["src/server/", "src/shared/", "src/core/"], notPackages: SCREEN }],
+  // The one door of the screen to a process: the person's own editor.
+  ["src/tui/editor.ts", { own: ["src/core/"], notPackages: [/^node:fs/, /^bun(:|$)/] }],
   ["src/tui/", { own: ["src/tui/", "src/core/"], notPackages: [/^node:child_process$/, /^node:fs/, /^bun(:|$)/] }],
   ["src/tui.tsx", { own: ["src/tui/", "src/core/"], notPackages: [/^node:child_process$/, /^node:fs/, /^bun(:|$)/] }],
 ]

@@ -98,6 +98,8 @@ const DOORS: readonly Door[] = [
       "src/shared/store/claim.ts",
       // Asks which commands a dead OpenCode left behind, where there is no /proc.
       "src/server/left-commands.ts",
+      // The person's own editor, on the board's key for it.
+      "src/tui/editor.ts",
       // Setup commands and checks, as the project's options name them.
       "src/server/command.ts",
     ],

@@ -172,6 +172,21 @@ describe("new task", () => {
     expect(stage.server.asked()).toMatchObject([{ draftID: "d-1", title: "Came to nothing" }])
   })
 
+  test("r tries a draft again as it is, d discards it", async () => {
+    const drafts: DraftReply[] = [{ id: "d-1", title: "Came to nothing", description: "x", problem: "no branch" }]
+    const answers = {
+      "task.create": created,
+      "draft.discard": () => ({ text: "discarded" }),
+      "board.facts": () => ({ facts: [], drafts }),
+    }
+    await open({ width: 160, height: 45, answers })
+    await stage.press("r", "d")
+    expect(stage.server.asked()).toEqual([
+      { type: "task.create", draftID: "d-1", title: "Came to nothing", description: "x" },
+      { type: "draft.discard", draftID: "d-1" },
+    ])
+  })
+
   test("it survives resizes, with the text and the focus (C068)", async () => {
     await open({ width: 120, height: 40, answers: { "task.create": created } })
     await stage.press("n")
@@ -274,6 +289,17 @@ describe("moves", () => {
     stage.app.board.take(task(1, "Works"))
     await stage.press("u")
     expect(stage.server.asked()).toMatchObject([{ to: "backlog" }, { to: "in_progress" }])
+  })
+
+  test("m on a running card asks first, and stopping it is not the default", async () => {
+    const day = workingDay()
+    await open({ width: 160, height: 45, ...day, answers: { "task.move": () => ({ verdict: "accepted", text: "" }) } })
+    await stage.press("2", "m")
+    stage.shows("Review #28 as it is?")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([])
+    await stage.press("m", "y")
+    expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_28", to: "review", asIs: true }])
   })
 
   test("J moves it between its neighbours", async () => {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest"
-import { COMMANDS, REVIEW_COMMANDS } from "../../src/tui/board/keys.ts"
+import { RUN_STATES, type RunStateKind } from "../../src/core/board.ts"
+import type { Status } from "../../src/core/task.ts"
+import { WAYS_OUT } from "../../src/core/ways-out.ts"
+import { COMMANDS, REVIEW_COMMANDS, spellKey } from "../../src/tui/board/keys.ts"
 import { readRebinding } from "../../src/tui/board/rebinding.ts"
 import { task } from "./cards.ts"
 import { openStage } from "./stage.tsx"
@@ -73,4 +76,41 @@ test("every key of both tables does what its row says: none is deaf or taken by 
   } finally {
     stage.close()
   }
+})
+
+test("in every state whose way out is r or X, the board offers that key", async () => {
+  const stage = await openStage({ width: 160, height: 45, sessions: [task(1, "Stuck")] })
+  try {
+    const card = stage.app.board.card("ses_1")!
+    const columns: Partial<Record<RunStateKind, Status>> = {
+      review_failed: "review",
+      no_changes: "review",
+      changed_since_review: "review",
+      conflicts: "review",
+      merge_failed: "review",
+      interrupted: "in_progress",
+      failed: "in_progress",
+      stalled: "in_progress",
+    }
+    for (const kind of RUN_STATES) {
+      if (kind === "draft") continue
+      const stuck = {
+        ...card,
+        run: () => ({ kind, text: "", needsYou: true }),
+        column: () => columns[kind] ?? "backlog",
+      }
+      for (const { key } of WAYS_OUT[kind]) {
+        if (key === "r") expect([kind, stage.commands.when("kagan.retry", stuck)]).toEqual([kind, undefined])
+        if (key === "X") expect([kind, stage.commands.when("kagan.stop", stuck)]).toEqual([kind, undefined])
+      }
+    }
+  } finally {
+    stage.close()
+  }
+})
+
+test("every key that the ways out name is a key of the board", () => {
+  const keys = new Set(COMMANDS.flatMap(({ keys: own }) => own.map(spellKey)))
+  const named = new Set(Object.values(WAYS_OUT).flatMap((ways) => ways.map(({ key }) => key)))
+  expect([...named].filter((key) => !keys.has(key))).toEqual([])
 })

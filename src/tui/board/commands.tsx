@@ -9,9 +9,11 @@ import {
   type MoveFacts,
   type Refusal,
 } from "../../core/rules.ts"
+import { WAYS_OUT } from "../../core/ways-out.ts"
 import { columnOf, STATUS_TITLE, STATUSES, workingSession, type Status } from "../../core/task.ts"
 import { BOARD_ROUTE, REVIEW_ROUTE, type App } from "../app.tsx"
 import { openApprove } from "../dialogs/approve.tsx"
+import { openConfirm } from "../dialogs/confirm.tsx"
 import { openAnswer, openReject } from "../dialogs/asks.tsx"
 import { openCreate } from "../dialogs/create.tsx"
 import { openEdit } from "../dialogs/edit.tsx"
@@ -23,6 +25,7 @@ import { openNotices } from "../dialogs/past-notices.tsx"
 import { openReason } from "../dialogs/reason.tsx"
 import { openSendBack } from "../dialogs/send-back.tsx"
 import { openTell } from "../dialogs/tell.tsx"
+import { openEditor } from "../editor.ts"
 import { COMMANDS, ENTRIES, REVIEW_COMMANDS, type CommandID, type EntryID, type ReviewCommandID } from "./keys.ts"
 import { isDraftCard, isRunning, type Card } from "./store.tsx"
 
@@ -84,6 +87,18 @@ export function createCommands(app: App) {
     const from = card.column()
     const answer = await app.act(card, `to ${STATUS_TITLE[to]}`, "task.move", { sessionID: card.id, to })
     if (answer.ok && undoable) remember(`move of #${card.entry.meta.taskNumber}`, () => void move(card, from, false))
+  }
+
+  const runsInProgress = (card: Card) => card.column() === "in_progress" && isRunning(card)
+
+  function reviewAsIs(card: Card) {
+    openConfirm(app, {
+      title: `Review #${card.entry.meta.taskNumber} as it is?`,
+      text: "The agent is at work. Reviewing now stops it, and what is in the worktree at this moment is reviewed.",
+      no: "Let it work",
+      yes: "Stop it and review",
+      confirm: () => void app.act(card, "to Review", "task.move", { sessionID: card.id, to: "review", asIs: true }),
+    })
   }
 
   function remember(text: string, run: () => void) {
@@ -216,6 +231,20 @@ export function createCommands(app: App) {
     else openMenu(app, commands, undefined)
   }
 
+  async function createAgain() {
+    const found = draft()
+    if (!found) return
+    const { id: draftID, title, description } = found
+    app.tell({ level: "info", text: `creating: ${title}`, key: draftID })
+    const answer = await app.ask("task.create", { draftID, title, description })
+    if (answer.ok) app.selection.expect(answer.value.sessionID)
+    app.tell(
+      answer.ok
+        ? { level: "success", text: answer.value.text, key: draftID }
+        : { level: "error", text: `not created: ${answer.error.text}`, key: draftID },
+    )
+  }
+
   async function discardDraft() {
     const found = draft()
     if (!found) return
@@ -254,8 +283,9 @@ export function createCommands(app: App) {
     ),
     "kagan.waive": onCard(waive, waiveProblem),
     "kagan.forward": onCard(
-      (card) => void move(card, forwardOf(card.column())!, false),
-      (card) => judged(card, forwardOf(card.column())),
+      (card) => (runsInProgress(card) ? reviewAsIs(card) : void move(card, forwardOf(card.column())!, false)),
+      // What runs can be reviewed as it is, after a question.
+      (card) => (runsInProgress(card) ? undefined : judged(card, forwardOf(card.column()))),
     ),
     "kagan.back": onCard(
       (card) => (card.column() === "review" ? openSendBack(app, card) : void move(card, backOf(card.column())!, true)),
@@ -305,15 +335,30 @@ export function createCommands(app: App) {
     ),
     "kagan.stop": onCard(
       (card) => void app.act(card, "stopping", "task.stop", { sessionID: card.id }),
-      (card) => (isRunning(card) || helperRuns(card) ? undefined : refused({ kind: "nothing_runs" })),
+      (card) =>
+        isRunning(card) || helperRuns(card) || leadsOut(card, "X") ? undefined : refused({ kind: "nothing_runs" }),
     ),
-    "kagan.retry": onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
+    "kagan.retry": forDraft(
+      () => void createAgain(),
+      onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
+    ),
     "kagan.allow": onCard((card) => allow(card, "once"), asks),
     "kagan.always": onCard(
       (card) => allow(card, "always"),
       (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),
     ),
     "kagan.reject": onCard((card) => openReject(app, card, ask(card)!), asks),
+    "kagan.editor": {
+      when: (card) =>
+        !card ? "no card is selected" : card.facts()?.worktree === "missing" ? "its folder is missing" : undefined,
+      run(card) {
+        if (!card) return
+        const { taskNumber, worktree } = card.entry.meta
+        void openEditor(app.host.renderer, worktree, app.env).then((ended) => {
+          if (!ended.ok) app.tell({ level: "warning", text: ended.error, taskNumber, key: "editor" })
+        })
+      },
+    },
     "kagan.copy": copying((card) => card.entry.meta.branch),
     "kagan.copy.path": copying((card) => card.entry.meta.worktree),
     "kagan.review": {
@@ -395,35 +440,24 @@ function helperRuns(card: Card): boolean {
   return kind === "busy" || kind === "retry"
 }
 
-/** What `r` means for the state the card is in. */
+/** The table of ways out of a state names this key. */
+const leadsOut = (card: Card, key: string) => WAYS_OUT[card.run().kind].some((way) => way.key === key)
+
+/** What `r` means for the state the card is in; the table of ways out says where it means anything. */
 function retryOf(card: Card) {
   const sessionID = card.id
-  switch (card.run().kind) {
-    case "intake_failed":
-      return { pending: "asking again", type: "helper.retry", body: { sessionID, role: "intake" } } as const
-    case "review_failed":
-      return { pending: "reviewing again", type: "helper.retry", body: { sessionID, role: "validator" } } as const
-    case "changed_since_review":
-    case "no_changes":
-    case "needs_triage":
-    case "conflicts":
-    case "approvable":
-      return { pending: "reviewing again", type: "review.again", body: { sessionID } } as const
-    case "problem":
-      return card.column() === "review"
-        ? ({ pending: "reviewing again", type: "review.again", body: { sessionID } } as const)
-        : ({ pending: "trying again", type: "task.resume", body: { sessionID } } as const)
-    case "setup_failed":
-    case "interrupted":
-    case "failed":
-    case "stalled":
-    case "merge_failed":
-    case "folder_missing":
-    case "session_gone":
-      return { pending: "resuming", type: "task.resume", body: { sessionID } } as const
-    default:
-      return undefined
+  const { kind } = card.run()
+  if (kind === "intake_failed") {
+    return { pending: "asking again", type: "helper.retry", body: { sessionID, role: "intake" } } as const
   }
+  if (kind === "review_failed") {
+    return { pending: "reviewing again", type: "helper.retry", body: { sessionID, role: "validator" } } as const
+  }
+  // A review can be taken anew at any time; elsewhere only what is stuck goes on.
+  if (card.column() === "review" && kind !== "session_gone" && kind !== "merging" && kind !== "reviewing") {
+    return { pending: "reviewing again", type: "review.again", body: { sessionID } } as const
+  }
+  return leadsOut(card, "r") ? ({ pending: "resuming", type: "task.resume", body: { sessionID } } as const) : undefined
 }
 
 /** A place between its new neighbours; `others` are the column's cards without the moved one. */

@@ -90,6 +90,7 @@ const rows = [
   },
   { id: "kagan.always", keys: ["ctrl+y"], title: "Allow always", group: "Agent", menu: true },
   { id: "kagan.reject", keys: ["x"], title: "Reject what it asks", group: "Agent", hint: "reject", menu: true },
+  { id: "kagan.editor", keys: ["shift+e"], title: "Open the worktree in your editor", group: "Agent", menu: true },
   { id: "kagan.copy", keys: ["shift+y"], title: "Copy the branch's name", group: "Agent", menu: true },
   { id: "kagan.copy.path", keys: [], title: "Copy the worktree's path", group: "Agent", menu: true },
 

@@ -2,6 +2,7 @@ import { createSignal, Show } from "solid-js"
 import type { Ask } from "../../core/board.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
+import { openConfirm } from "./confirm.tsx"
 import { Choices, DialogFrame, Paragraph, TextDialog, useDialogSpace } from "../ui/dialog.tsx"
 
 type Question = Extract<Ask, { kind: "question" }>
@@ -81,14 +82,13 @@ export function openReject(app: App, card: Card, ask: Ask) {
   const number = card.entry.meta.taskNumber
   const request = { id: ask.id, directory: ask.directory }
   if (ask.kind === "question") {
-    return openDialog(app, () => (
-      <Dismiss
-        app={app}
-        title={`Dismiss the question of #${number}?`}
-        text="Dismissing it ends the agent's turn; the card is interrupted until you resume it (r)."
-        confirm={() => void app.act(card, "dismissing", "ask.question", { sessionID: ask.sessionID, ask: request })}
-      />
-    ))
+    return openConfirm(app, {
+      title: `Dismiss the question of #${number}?`,
+      text: "Dismissing it ends the agent's turn; the card is interrupted until you resume it (r).",
+      no: "Leave it open",
+      yes: "Dismiss it",
+      confirm: () => void app.act(card, "dismissing", "ask.question", { sessionID: ask.sessionID, ask: request }),
+    })
   }
   return openDialog(app, () => (
     <TextDialog
@@ -108,35 +108,4 @@ export function openReject(app: App, card: Card, ask: Ask) {
       }}
     />
   ))
-}
-
-function Dismiss(props: {
-  readonly app: App
-  readonly title: string
-  readonly text: string
-  readonly confirm: () => void
-}) {
-  const space = useDialogSpace()
-  const close = () => props.app.host.ui.dialog.clear()
-  return (
-    <DialogFrame title={props.title}>
-      <Paragraph text={props.text} width={space.width()} tone="muted" />
-      <Choices
-        filter={false}
-        width={space.width()}
-        rows={2}
-        choices={[
-          { title: "Leave it open", key: "n", choose: close },
-          {
-            title: "Dismiss it",
-            key: "y",
-            choose() {
-              close()
-              props.confirm()
-            },
-          },
-        ]}
-      />
-    </DialogFrame>
-  )
 }
