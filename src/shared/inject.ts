@@ -180,6 +180,7 @@ export function makeInject(parts: InjectParts): Inject {
       if (at !== "idle" && !state.inTool(sessionID, at.toolCall)) return false
       const now = clock.now()
       const ids = { message: item.messageID ?? messageID(now, item.id), part: item.partID ?? partID(now, item.id) }
+      const attempt = item.attempts + 1
       const written = box.outbox.sending(item, ids.message, ids.part)
       if (!written.ok) {
         tell("error", sessionID, written.error.text)
@@ -201,8 +202,8 @@ export function makeInject(parts: InjectParts): Inject {
         giveUp(sessionID, item, box, `refused with ${result.httpStatus}`)
         continue
       }
-      const { id, source, attempts } = item
-      tell("error", sessionID, `not stored: ${result.status}`, { id, source, attempt: attempts + 1, ...textOf(result) })
+      const { id, source } = item
+      tell("error", sessionID, `not stored: ${result.status}`, { id, source, attempt, ...textOf(result) })
       return false
     }
   }

@@ -372,7 +372,8 @@ export function makeSessionState(parts: {
       if (messageID !== undefined && ownIDs.has(messageID)) return false
       const entry = entryOf(sessionID)
       if (entry.phase === "dead") return false
-      if (entry.phase === "step") entry.version++
+      // A turn that has ended and is only settling is over: the prompt begins the next one.
+      if (entry.phase === "step" && !entry.cancelSettle) entry.version++
       else enter(entry, "admitting")
       emit({ kind: "foreign_prompt", sessionID })
       return true

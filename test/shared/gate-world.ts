@@ -28,6 +28,8 @@ export type Send = {
   readonly at: number
   /** Lets a held send come back. */
   come(outcome: Outcome): void
+  /** It reaches the host, and nobody hears of it: the sender has died. */
+  land(): void
   back: boolean
 }
 
@@ -43,6 +45,7 @@ export type FakeSession = {
   messages: MessageWithParts[]
   /** Model requests: one when a turn starts, one more when a message arrives in its last step. */
   requests: number
+  turns: number
 }
 
 export interface World {
@@ -51,6 +54,7 @@ export interface World {
   readonly gate: Gate
   readonly turns: Turns
   readonly host: Parameters<typeof makeGate>[0]["host"] & FakeHost
+  readonly sessions: Map<string, FakeSession>
   readonly sends: Send[]
   readonly asks: string[]
   readonly logs: { level: string; message: string; extra: Record<string, unknown> }[]
@@ -141,6 +145,7 @@ export function makeWorld(
       running: false,
       messages: [],
       requests: 0,
+      turns: 0,
     }
     sessions.set(id, made)
     return made
@@ -219,7 +224,8 @@ export function makeWorld(
     else one.messages.push(user)
     one.agent = input.agent ?? "build"
     if (kind === "prompt" && input.noReply) {
-      if (one.running && known < 0) one.requests++
+      // After a tool call a request follows anyway, and it reads this along.
+      if (one.running && known < 0 && state.phase(one.id) !== "window") one.requests++
       return
     }
     if (one.running) {
@@ -229,6 +235,7 @@ export function makeWorld(
     const answered = one.messages.slice(one.messages.findIndex((message) => message.info.id === id) + 1)
     if (answered.some((message) => message.info.role === "assistant")) return
     one.running = true
+    one.turns++
     one.requests++
     if (world.announces) world.busy(one.id)
   }
@@ -254,6 +261,7 @@ export function makeWorld(
         input,
         at: clock.monotonic(),
         back: false,
+        land: () => arrive(kind, input),
         come(outcome) {
           if (send.back) return
           send.back = true
@@ -305,6 +313,7 @@ export function makeWorld(
     gate,
     turns,
     host: host as never,
+    sessions,
     sends,
     asks,
     logs,
