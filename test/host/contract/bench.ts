@@ -29,13 +29,13 @@ export interface Bench {
 export async function openBench(
   options: {
     readonly sandbox?: Omit<SandboxOptions, "model" | "plugin">
-    readonly setup?: (p: InServer) => void
+    readonly setup?: (p: InServer) => unknown
     /** Options of the first probe's entry. */
     readonly options?: unknown
     /** Untracked files of the repository, there before the server starts. */
     readonly files?: Readonly<Record<string, string>>
     /** More probes, loaded after the first. */
-    readonly more?: Readonly<Record<string, (p: InServer) => void>>
+    readonly more?: Readonly<Record<string, (p: InServer) => unknown>>
   } = {},
 ): Promise<Bench> {
   const model = await startModel(() => text("Done."))

@@ -45,7 +45,13 @@ beforeAll(async () => {
       p.tool("sync_tool", "For the test.", () => "answered")
     },
     more: {
-      "probe-b": (p) => {
+      "probe-b": async (p) => {
+        const call = p.client.session.list({ limit: 1 }).then(() => p.record("call of init", { answered: true }))
+        const first = await Promise.race([
+          call.then(() => "the answer"),
+          p.sleep(500).then(() => "the end of the wait"),
+        ])
+        p.record("init goes on", { first })
         p.on("config", (config) => {
           p.record("config seen by the second", { bash: config.permission.bash, agents: Object.keys(config.agent) })
           config.permission.bash["second *"] = "ask"
@@ -81,6 +87,14 @@ fact("idioms §5", "the config hooks of two plugins change one config in place, 
   expect((config.permission as any).bash).toEqual({ "ls *": "allow", "first *": "ask", "second *": "ask" })
   expect(Object.keys(config.command ?? {})).toContain("by-first")
   return "the second sees what the first added; config.get has the user's, the first's and the second's"
+})
+
+fact("M16, facts §0", "a client call made while a plugin starts is answered only when all have started", async () => {
+  await must(bench.client.session.list({ limit: 1 }))
+  const second = bench.probes["probe-b"]!
+  await second.waitFor((one) => one.type === "call of init")
+  expect(second.records().find((one) => one.type === "init goes on")!["first"]).toBe("the end of the wait")
+  return "no answer while init waits, one afterwards: to await it in init would hang the instance"
 })
 
 fact("facts §0", "a v2 client over the given client's address and fetch works in the server half", async () => {

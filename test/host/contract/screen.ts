@@ -33,7 +33,7 @@ function setUp(p: InTui): void {
     slots: {
       app_bottom: () => p.view.line("AT THE APP'S BOTTOM"),
       home_bottom: () => p.view.line("AT HOME'S BOTTOM"),
-      sidebar_content: () => {
+      home_prompt_right: () => {
         throw new Error("thrown in a slot")
       },
     },

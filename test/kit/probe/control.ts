@@ -35,7 +35,7 @@ export type ProbeCall =
 export interface Control {
   readonly base: InHost
   /** Runs a test's setup; the host says nothing of a plugin that throws, so the log does. */
-  setUp(source: string | undefined, p: InHost): void
+  setUp(source: string | undefined, p: InHost): Promise<void>
   stop(): void
 }
 
@@ -67,7 +67,7 @@ export function compile(source: string): (...args: any[]) => any {
 
 let starts = 0
 
-/** Opens the log and the control port of one half. `scope` is what `$name` in a call's arguments may stand for. */
+/** Opens the log and the control port of one half. `scope` is what a `{ $: path }` in a call's arguments leads into. */
 export function openControl(
   where: { half: "server" | "tui"; directory: string; log: string },
   scope: () => Record<string, unknown>,
@@ -126,9 +126,9 @@ export function openControl(
   record("init", { port: server.port, pid: process.pid, threadId, isMainThread })
   return {
     base,
-    setUp(source, p) {
+    async setUp(source, p) {
       try {
-        if (source !== undefined) compile(source)(p)
+        if (source !== undefined) await compile(source)(p)
       } catch (cause) {
         record("setup failed", { cause })
         throw cause

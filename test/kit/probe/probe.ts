@@ -55,7 +55,7 @@ export interface ProbeHalf<P> {
 export async function makeProbe(
   parent: string,
   name: string,
-  setup: { server?: (p: InServer) => void; tui?: (p: InTui) => void } = {},
+  setup: { server?: (p: InServer) => unknown; tui?: (p: InTui) => unknown } = {},
 ): Promise<Probe> {
   const dir = join(parent, name)
   const log = join(dir, "log.jsonl")

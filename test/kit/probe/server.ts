@@ -31,7 +31,7 @@ const recorded = [
 /** Events by the hundred that no test asks for. */
 const noise = new Set<string>(["plugin.added", "message.part.delta"])
 
-/** Makes the server half of a probe; `setup` is the source of `(p: InServer) => void`, run while the plugin loads. */
+/** Makes the server half of a probe; `setup` is the source of `(p: InServer) => void`, run, and awaited, while the plugin loads. */
 export function probeServer(probe: { name: string; log: string; setup?: string }): Plugin {
   return async (input, options) => {
     const tools: NonNullable<Hooks["tool"]> = {}
@@ -79,7 +79,7 @@ export function probeServer(probe: { name: string; log: string; setup?: string }
         await handle(hook, first, second)
       }
     }
-    control.setUp(probe.setup, p)
+    await control.setUp(probe.setup, p)
     return hooks
   }
 }

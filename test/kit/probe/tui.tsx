@@ -15,7 +15,7 @@ export interface InTui extends InHost {
   }
 }
 
-/** Makes the TUI half of a probe; `setup` is the source of `(p: InTui) => void`, run while the plugin loads. */
+/** Makes the TUI half of a probe; `setup` is the source of `(p: InTui) => void`, run, and awaited, while the plugin loads. */
 export function probeTui(probe: { name: string; log: string; setup?: string }): TuiPlugin {
   return async (api, options) => {
     const control = openControl({ half: "tui", directory: "", log: probe.log }, () => ({ ...p }))
@@ -39,6 +39,6 @@ export function probeTui(probe: { name: string; log: string; setup?: string }): 
       p.record("dispose")
       control.stop()
     })
-    control.setUp(probe.setup, p)
+    await control.setUp(probe.setup, p)
   }
 }
