@@ -6,9 +6,8 @@ import { isAlive, isGroupAlive } from "./alive.ts"
 import { operationIn } from "./checkout.ts"
 import { explainCommit, signs, withNewline, type CommitHooks } from "./commit.ts"
 import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./failure.ts"
-import { hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
+import { diskTree, hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
 import type { Repository } from "./repository.ts"
-import { writeWorkingTree } from "./tree.ts"
 import { gitLink } from "./worktree-state.ts"
 
 /**
@@ -195,17 +194,6 @@ async function giveBack(
   } catch (error) {
     return ioFailure(gitDir, "putting back", error)
   }
-}
-
-export async function diskTree(repo: Repository, borrowed: Borrowed): GitResult<string> {
-  const written = await writeWorkingTree({
-    git: repo.git,
-    worktree: borrowed.worktree,
-    indexFile: join(borrowed.gitDir, "kagan-private"),
-    base: borrowed.tree,
-    allowLarge: true,
-  })
-  return written.ok ? ok(written.value.tree) : written
 }
 
 async function refusal(repo: Repository, worktree: string, error: GitFailure, hooks: CommitHooks): Promise<GitFailure> {

@@ -1,10 +1,12 @@
+import { join } from "node:path"
 import { ok } from "../../core/result.ts"
-import { diskTree, type Borrowed } from "./borrow.ts"
+import type { Borrowed } from "./borrow.ts"
 import { KAGAN_IDENTITY } from "./commit.ts"
 import type { GitResult } from "./failure.ts"
+import { changedFiles } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
 import type { Repository } from "./repository.ts"
-import { changedFiles } from "./snapshot.ts"
+import { writeWorkingTree } from "./tree.ts"
 
 /** What commit hooks did to the files of a borrowed worktree. */
 export interface HookEdits {
@@ -62,4 +64,16 @@ export async function keepAside(repo: Repository, borrowed: Borrowed, tree: stri
     cwd: repo.commonDir,
   })
   return kept.ok ? ok() : kept
+}
+
+/** What lies in a borrowed worktree, by the rules of a snapshot. */
+export async function diskTree(repo: Repository, borrowed: Borrowed): GitResult<string> {
+  const written = await writeWorkingTree({
+    git: repo.git,
+    worktree: borrowed.worktree,
+    indexFile: join(borrowed.gitDir, "kagan-private"),
+    base: borrowed.tree,
+    allowLarge: true,
+  })
+  return written.ok ? ok(written.value.tree) : written
 }

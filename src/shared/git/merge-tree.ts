@@ -1,9 +1,9 @@
 import { ok } from "../../core/result.ts"
 import { splitNul } from "./bytes.ts"
 import { fail, type GitResult } from "./failure.ts"
+import { mergeBase } from "./history.ts"
 import { guardPrograms } from "./programs.ts"
 import type { Repository } from "./repository.ts"
-import { mergeBase } from "./snapshot.ts"
 
 export interface MergedTree {
   /** The result; with conflicts it holds markers and must not be used. */

@@ -1,16 +1,16 @@
 import { join } from "node:path"
 import { ok } from "../../core/result.ts"
 import type { MergeStrategy } from "../../core/task.ts"
+import { advance, mendAdvance, moved } from "./advance.ts"
 import { borrowForCommit, returnBorrowed } from "./borrow.ts"
 import { splitNul } from "./bytes.ts"
-import { inTheWay, refuseInTheWay, targetCheckout } from "./checkout.ts"
+import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
+import { mergeBase, resolveCommit, treeOfCommit } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
-import { explainBlocked, guardPrograms } from "./programs.ts"
-import { resolveCommit, type Repository } from "./repository.ts"
-import { whileLocked } from "./runner.ts"
-import { changedSince, mergeBase } from "./snapshot.ts"
+import type { Repository } from "./repository.ts"
+import { changedSince } from "./snapshot.ts"
 import { gitLink, worktreeState } from "./worktree-state.ts"
 
 export interface Forecast {
@@ -98,6 +98,8 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
     const returned = await returnBorrowed(repo, wanted.worktree)
     if (!returned.ok) return returned
   }
+  const mended = await mendAdvance(repo, target)
+  if (!mended.ok) return mended
   const from = await targetCommit(repo, target)
   if (!from.ok) return from
   if (wanted.expected !== undefined && wanted.expected !== from.value) return moved(target, wanted.expected, from.value)
@@ -116,11 +118,11 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
   await wanted.journal?.({ step: "committing", target, from: from.value, snapshot, ...where })
   const commit = await makeCommit(wanted, from.value, tree.value, checkout.value)
   if (!commit.ok) return commit
+  const at = checkout.value === undefined ? {} : { checkout: checkout.value }
   await wanted.journal?.({ step: "advancing", target, from: from.value, to: commit.value })
-  const advanced = await advance(wanted, from.value, commit.value, checkout.value)
+  const advanced = await advance(repo, { target, from: from.value, to: commit.value, ...at }, wanted.trustedFilters)
   if (!advanced.ok) return advanced
   await wanted.journal?.({ step: "merged", target, commit: commit.value })
-  const at = checkout.value === undefined ? {} : { checkout: checkout.value }
   return ok({ commit: commit.value, target, from: from.value, ...at })
 }
 
@@ -161,6 +163,8 @@ export async function findMerge(wanted: {
   readonly commit?: string
 }): GitResult<string | undefined> {
   const { repo, snapshot } = wanted
+  const mended = await mendAdvance(repo, wanted.target)
+  if (!mended.ok) return mended
   const target = await targetCommit(repo, wanted.target)
   if (!target.ok) return target.error.kind === "base_gone" ? ok(undefined) : target
   const log = await repo.git.run(
@@ -282,63 +286,4 @@ async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string,
     hooks: hooks.value,
     timeoutMs: wanted.commitTimeoutMs ?? 600_000,
   })
-}
-
-async function advance(wanted: MergeWanted, from: string, to: string, checkout: string | undefined): GitResult<void> {
-  const { repo, target } = wanted
-  const ref = `refs/heads/${target}`
-  if (checkout === undefined) {
-    const set = await whileLocked(repo.git.clock, () =>
-      repo.git.run(["update-ref", "-m", "kagan: merge", ref, to, from], { cwd: repo.commonDir }),
-    )
-    if (set.ok) return ok()
-    const now = await targetCommit(repo, target)
-    return now.ok && now.value !== from ? moved(target, from, now.value) : set
-  }
-  const head = await repo.git.run(["rev-parse", "--symbolic-full-name", "HEAD"], { cwd: checkout })
-  if (!head.ok) return head
-  const now = await targetCommit(repo, target)
-  if (!now.ok) return now
-  if (now.value !== from) return moved(target, from, now.value)
-  if (head.value.stdout.trim() !== ref) {
-    return fail("target_moved", `${checkout} was switched to another branch meanwhile`, { target, expected: from })
-  }
-  const guard = await guardPrograms(repo.git, checkout, wanted.trustedFilters)
-  if (!guard.ok) return guard
-  const merged = await whileLocked(repo.git.clock, () =>
-    repo.git.run(
-      [...guard.value.args, "merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", to],
-      { cwd: checkout, asPerson: true, timeoutMs: 300_000 },
-    ),
-  )
-  // A hook that runs after the merge cannot take it back.
-  const after = await targetCommit(repo, target)
-  if (after.ok && after.value === to) return ok()
-  if (merged.ok) return fail("target_moved", `${target} moved while it was merged into`, { target, expected: to })
-  const files = filesInWords(merged.error.stderr ?? "")
-  if (files.length > 0) return inTheWay(checkout, { changed: [], untracked: files, ignored: [] })
-  return explainBlocked(merged, guard.value) as typeof merged
-}
-
-function moved(target: string, expected: string, actual: string) {
-  return fail("target_moved", `${target} moved on since it was looked at: look again, then merge`, {
-    target,
-    expected,
-    actual,
-  })
-}
-
-/** The files that git lists, one a line behind a tab, when it refuses to overwrite. */
-function filesInWords(words: string): string[] {
-  return words
-    .split("\n")
-    .filter((line) => line.startsWith("\t"))
-    .map((line) => line.slice(1))
-}
-
-async function treeOfCommit(repo: Repository, commit: string): GitResult<string> {
-  const answer = await repo.git.run(["rev-parse", "--verify", "--end-of-options", `${commit}^{tree}`], {
-    cwd: repo.commonDir,
-  })
-  return answer.ok ? ok(answer.value.stdout.trim()) : answer
 }

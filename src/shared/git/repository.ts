@@ -121,23 +121,6 @@ export function worktreeRootOf(
   return join(data, "kagan", "worktrees", `${slug(basename(repo.root).replace(/\.git$/, ""), 32)}-${hash}`)
 }
 
-/** The commit that a branch, tag or id names. */
-export async function resolveCommit(repo: Repository, name: string): GitResult<string> {
-  const answer = await repo.git.run(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
-    cwd: repo.commonDir,
-    okCodes: [0, 1],
-  })
-  if (!answer.ok) {
-    if (answer.error.kind === "failed" && answer.error.data.code === 128) return missing(name)
-    return answer
-  }
-  return answer.value.code === 0 ? ok(answer.value.stdout.trim()) : missing(name)
-}
-
-function missing(name: string) {
-  return fail("branch_missing", `there is no branch or commit ${name.replace(/^refs\/heads\//, "")}`, { branch: name })
-}
-
 async function whyNotOpened(error: GitFailure, directory: string): Promise<GitFailure> {
   const words = error.stderr ?? ""
   if (/dubious ownership/.test(words)) {

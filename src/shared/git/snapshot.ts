@@ -1,11 +1,11 @@
 import { err, ok } from "../../core/result.ts"
 import { returnBorrowed } from "./borrow.ts"
-import { decodePath, splitNul } from "./bytes.ts"
+import { decodePath } from "./bytes.ts"
 import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
+import { changedFiles, mergeBase, resolveBase, resolveCommit, type ChangedFile } from "./history.ts"
 import { readRecord } from "./ownership.ts"
-import { resolveBase } from "./worktree.ts"
-import { resolveCommit, type Repository } from "./repository.ts"
+import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { writeWorkingTree, type TreeRequest, type UntrackedLimits } from "./tree.ts"
 
@@ -100,50 +100,12 @@ export async function treeOf(wanted: Omit<TakeSnapshot, "n" | "generation" | "me
   return tree.ok ? ok(tree.value.tree) : tree
 }
 
-export interface ChangedFile {
-  readonly path: string
-  readonly kind: "added" | "deleted" | "modified" | "type"
-}
-
 /** What differs between the worktree and a snapshot; nothing when it still equals it. */
 export async function changedSince(
   wanted: Omit<TakeSnapshot, "n" | "generation" | "message"> & { readonly snapshot: string },
 ): GitResult<readonly ChangedFile[]> {
   const tree = await treeOf({ ...wanted, allowLarge: true })
   return tree.ok ? changedFiles(wanted.repo, wanted.snapshot, tree.value) : tree
-}
-
-/** The files that differ between two trees or commits, without looking for renames. */
-export async function changedFiles(repo: Repository, from: string, to: string): GitResult<readonly ChangedFile[]> {
-  const answer = await repo.git.run(
-    ["diff-tree", "-r", "-z", "--name-status", "--no-renames", "--ignore-submodules=none", "-O/dev/null", from, to],
-    { cwd: repo.commonDir },
-  )
-  if (!answer.ok) return answer
-  const fields = splitNul(answer.value.bytes)
-  const kinds = { A: "added", D: "deleted", M: "modified", T: "type" } as const
-  const changed: ChangedFile[] = []
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const kind = kinds[fields[i] as keyof typeof kinds]
-    if (kind === undefined)
-      return fail("unreadable", `git named an unknown change "${fields[i]}"`, { what: "diff-tree" })
-    changed.push({ path: fields[i + 1]!, kind })
-  }
-  return ok(changed)
-}
-
-/** Where two histories part. A shallow clone that cannot know is a failure, never an empty answer. */
-export async function mergeBase(repo: Repository, one: string, other: string): GitResult<string> {
-  const answer = await repo.git.run(["merge-base", one, other], { cwd: repo.commonDir, okCodes: [0, 1] })
-  if (!answer.ok) return answer
-  if (answer.value.code === 0) return ok(answer.value.stdout.trim().split("\n")[0]!)
-  const shallow = await repo.git.run(["rev-parse", "--is-shallow-repository"], { cwd: repo.commonDir })
-  if (!shallow.ok) return shallow
-  return shallow.value.stdout.trim() === "true"
-    ? fail("no_merge_base", "this clone is shallow and lacks the common history: git fetch --unshallow", {
-        shallow: true,
-      })
-    : fail("no_merge_base", "the base and the task have no common history", { shallow: false })
 }
 
 /** Forgets a task's snapshots, so that git may clean them up. */

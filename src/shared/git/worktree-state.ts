@@ -3,8 +3,9 @@ import { basename, dirname, join, resolve } from "node:path"
 import { ok } from "../../core/result.ts"
 import { decodePath, splitNul } from "./bytes.ts"
 import { ioFailure, type GitResult } from "./failure.ts"
+import { resolveCommit } from "./history.ts"
 import { readRecord } from "./ownership.ts"
-import { resolveCommit, type Repository } from "./repository.ts"
+import type { Repository } from "./repository.ts"
 
 export interface WorktreeEntry {
   readonly path: string

@@ -2,11 +2,13 @@ import { lstat, mkdir, readdir, realpath, rm, rmdir } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { isBranchName } from "../../core/slug.ts"
+import { returnBorrowed } from "./borrow.ts"
 import { copyUntracked, type Copied } from "./copy.ts"
 import { fail, ioFailure, type GitResult } from "./failure.ts"
+import { resolveBase, resolveCommit } from "./history.ts"
 import { dropRecord, listRecords, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
 import { explainBlocked, guardPrograms } from "./programs.ts"
-import { resolveCommit, type Repository } from "./repository.ts"
+import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { adminFolder, gitLink, listWorktrees, worktreeState } from "./worktree-state.ts"
 
@@ -84,6 +86,8 @@ async function create(wanted: CreateWorktree): GitResult<CreatedWorktree> {
   if (!before.ok) return before
   if (before.value !== undefined) {
     if (before.value.branch !== branch) return pathTaken(path, `task branch ${before.value.branch} has it`)
+    const returned = await returnBorrowed(repo, path)
+    if (!returned.ok) return returned
     const there = await worktreeState(repo, path, branch)
     if (!there.ok) return there
     if (before.value.state === "ready" && there.value.kind === "ready") {
@@ -138,19 +142,6 @@ async function make(wanted: CreateWorktree, record: WorktreeRecord): GitResult<C
   )
   if (!added.ok) return explainBlocked(added, guard.value) as typeof added
   return copyUntracked(repo, record.path, wanted.copy ?? [])
-}
-
-/** The commit that a base names: a local branch before a remote-tracking one before anything else. */
-export async function resolveBase(repo: Repository, base: string): GitResult<string> {
-  const tried = base.startsWith("refs/") ? [base] : [`refs/heads/${base}`, `refs/remotes/${base}`, base]
-  for (const name of tried) {
-    const commit = await resolveCommit(repo, name)
-    if (commit.ok || commit.error.kind !== "branch_missing") return commit
-  }
-  if (!repo.hasCommit) {
-    return fail("no_commit", `${repo.root} has no commit yet: a task needs one to start from`, { path: repo.root })
-  }
-  return fail("base_gone", `there is no branch ${base}`, { branch: base })
 }
 
 async function checkPlace(wanted: CreateWorktree): GitResult<void> {
