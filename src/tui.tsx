@@ -31,6 +31,7 @@ const plugin: TuiPluginModule & { id: string } = {
     api.event.on("session.created", take)
     api.event.on("session.updated", take)
     api.event.on("session.deleted", ({ properties }) => app.board.forget(properties.info.id))
+    api.event.on("message.part.updated", ({ properties }) => app.heard(properties.part.sessionID))
     api.event.on("todo.updated", ({ properties: { sessionID, todos } }) => {
       const done = todos.filter(({ status }) => status === "completed" || status === "cancelled").length
       app.board.takeProgress(sessionID, { done, total: todos.length })

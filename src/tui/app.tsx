@@ -30,6 +30,7 @@ export type HostScreen = Omit<TuiPluginApi, "client" | "plugins" | "lifecycle" |
 export const BOARD_ROUTE = "kagan.board"
 export const REVIEW_ROUTE = "kagan.review"
 const TICK = 15_000
+const PREVIEW_PAUSE = 400
 
 export type App = ReturnType<typeof createApp>
 
@@ -54,8 +55,9 @@ export function createApp(input: {
     const rebinding = readRebinding(input.options)
     const ownProblems = rebinding.problems.map((text): OptionProblem => ({ option: "tui.json", text }))
     const [problems, setProblems] = createSignal<readonly OptionProblem[]>(ownProblems)
-    const [details, setDetails] = createSignal(false)
-    const [detailsTop, setDetailsTop] = createSignal(0)
+    const [pane, setPane] = createSignal<"details" | "preview">()
+    const [paneTop, setPaneTop] = createSignal(0)
+    const [said, setSaid] = createSignal<{ readonly sessionID: string; readonly n: number }>({ sessionID: "", n: 0 })
     const directory = () => host.state.path.directory
     const route = () => host.route.current.name
     const isOurs = () => route() === BOARD_ROUTE || route() === REVIEW_ROUTE
@@ -171,6 +173,7 @@ export function createApp(input: {
 
     createEffect(() => channel.connect(directory()))
 
+    let cancelHeard: (() => void) | undefined
     let cancelTick: (() => void) | undefined
     const tick = () => {
       setNow(time.now())
@@ -223,10 +226,20 @@ export function createApp(input: {
       directory,
       route,
       isOurs,
-      details,
-      setDetails,
-      detailsTop,
-      setDetailsTop,
+      pane,
+      paneTop,
+      setPaneTop,
+      togglePane: (kind: "details" | "preview") => setPane(pane() === kind ? undefined : kind),
+      closePane: () => setPane(undefined),
+      /** Something was said in a session; only an open preview of it listens, a few times a second at most. */
+      heard(sessionID: string) {
+        if (pane() !== "preview" || cancelHeard) return
+        cancelHeard = time.setTimer(PREVIEW_PAUSE, () => {
+          cancelHeard = undefined
+          setSaid(({ n }) => ({ sessionID, n: n + 1 }))
+        })
+      },
+      said,
       opened() {
         setNow(time.now())
         channel.announce(true)
@@ -246,6 +259,7 @@ export function createApp(input: {
       },
       dispose() {
         cancelTick?.()
+        cancelHeard?.()
         notices.dismissAll()
         channel.close()
         board.dispose()

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest"
 import { width as cells } from "../../src/core/text.ts"
 import { facts, inReview, task, workingDay } from "./cards.ts"
 import { HOSTILE_TITLES } from "./hostile.ts"
-import { openStage, type Stage, type StageOptions } from "./stage.tsx"
+import { openStage, THEME, type Stage, type StageOptions } from "./stage.tsx"
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -24,6 +24,38 @@ describe("the board at a working day", () => {
     await open({ width, height, ...workingDay() })
     await stage.press("space")
     await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/details-${width}x${height}.txt`)
+  })
+})
+
+describe("the live preview", () => {
+  test("follows what the agent says, and reads only while it is open", async () => {
+    const said = [{ role: "assistant" as const, text: "I begin with the tests.", tools: ["edit src/inv/tax.ts"] }]
+    let reads = 0
+    const tail = () => (reads++, [...said])
+    await open({ width: 160, height: 45, ...workingDay(), tail })
+    stage.app.heard("ses_28")
+    await stage.clock.advance(1_000)
+    expect(reads).toBe(0)
+    await stage.press("2", "p")
+    stage.shows("I begin with the tests.")
+    stage.shows("· edit src/inv/tax.ts")
+    said.push({ role: "assistant", text: "Now the service.", tools: [] })
+    for (let i = 0; i < 50; i++) stage.app.heard("ses_28")
+    await stage.clock.advance(1_000)
+    await stage.settle()
+    stage.shows("Now the service.")
+    expect(reads).toBe(2)
+    await stage.press("p")
+    stage.showsNot("Now the service.")
+  })
+
+  test("its end is watched, however long it is", async () => {
+    const text = Array.from({ length: 200 }, (_, i) => `line ${i}`).join("\n")
+    await open({ width: 80, height: 24, ...workingDay(), tail: () => [{ role: "assistant", text, tools: [] }] })
+    await stage.press("2", "p")
+    stage.shows("line 199")
+    await stage.press("pageup")
+    stage.showsNot("line 199")
   })
 })
 
@@ -159,6 +191,20 @@ describe("what a card says", () => {
     stage.shows("‖ stopped by you")
     stage.shows("⚠ changed since review: src/a.ts")
     stage.shows("⌂ its folder is missing")
+  })
+
+  test("the cursor's background leaves with it", async () => {
+    await open({ width: 160, height: 45, sessions: [task(1, "One"), task(2, "Two")] })
+    const shaded = () =>
+      stage
+        .spans()
+        .lines.flatMap(({ spans }) => spans)
+        .filter(({ bg, text }) => bg.equals(THEME.backgroundElement!) && text.trim() !== "")
+        .map(({ text }) => text.trim())
+    expect(shaded()).toContain("One")
+    await stage.press("j")
+    expect(shaded()).toContain("Two")
+    expect(shaded()).not.toContain("One")
   })
 
   test("a terminal without Unicode gets the same in ASCII", async () => {

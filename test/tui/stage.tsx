@@ -29,7 +29,7 @@ import { registerKeys } from "../../src/tui/board/bindings.tsx"
 import { BoardScreen } from "../../src/tui/board/board.tsx"
 import { createCommands, type Commands } from "../../src/tui/board/commands.tsx"
 import type { OpenPort } from "../../src/tui/channel.ts"
-import type { ModelChoice, Session, SessionReader } from "../../src/tui/client.ts"
+import type { ModelChoice, Session, SessionReader, TailMessage } from "../../src/tui/client.ts"
 import { ReviewScreen } from "../../src/tui/review/screen.tsx"
 import { Guarded } from "../../src/tui/ui/boundary.tsx"
 import { manualClock, settle, type ManualClock } from "../kit/clock.ts"
@@ -57,6 +57,8 @@ export type StageOptions = {
   /** Without a server half nothing answers. */
   readonly server?: false
   readonly models?: readonly ModelChoice[]
+  /** The last words of a session. */
+  readonly tail?: (sessionID: string) => readonly TailMessage[]
   readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
@@ -78,7 +80,7 @@ export async function openStage(options: StageOptions = {}) {
       const found = (options.sessions ?? []).find((session) => session.id === id)
       return found ? ok(found) : { ok: false, error: "no such session" }
     },
-    tail: async () => ok([]),
+    tail: async (id) => ok(options.tail?.(id) ?? []),
     models: async () => ok(options.models ?? []),
   }
 

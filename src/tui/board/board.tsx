@@ -11,6 +11,7 @@ import { joined, justify, type Segment } from "../ui/segments.ts"
 import { Column, columnCount, columnExtra } from "./column.tsx"
 import type { Commands } from "./commands.tsx"
 import { Details } from "./details.tsx"
+import { Preview } from "./preview.tsx"
 import { Footer } from "./footer.tsx"
 import { layoutOf, visibleColumns, type Layout } from "./layout.ts"
 
@@ -21,7 +22,7 @@ export function BoardScreen(props: { readonly commands: Commands }) {
   const [measured, setMeasured] = createSignal<{ width: number; height: number }>()
   let root: BoxRenderable | undefined
   const size = () => measured() ?? terminal()
-  const layout = createMemo(() => layoutOf(size(), app.details()))
+  const layout = createMemo(() => layoutOf(size(), app.pane() !== undefined))
 
   onMount(() => app.opened())
   onCleanup(() => app.left())
@@ -98,7 +99,12 @@ function Body(props: {
         <Show when={props.layout.details}>
           {(pane) => (
             <Guarded name="details">
-              <Details commands={props.commands} width={pane().width} height={pane().height} />
+              <Show
+                when={app.pane() === "preview"}
+                fallback={<Details commands={props.commands} width={pane().width} height={pane().height} />}
+              >
+                <Preview commands={props.commands} width={pane().width} height={pane().height} />
+              </Show>
             </Guarded>
           )}
         </Show>

@@ -63,7 +63,8 @@ export function CardView(props: {
       <box
         width={props.width}
         flexDirection="column"
-        {...(props.selected ? { backgroundColor: app.theme().backgroundElement } : {})}
+        // Set either way: a property that goes away is not taken back.
+        backgroundColor={props.selected ? app.theme().backgroundElement : app.theme().background}
       >
         <Line segments={line(0)} width={props.width} />
         <Line segments={line(1)} width={props.width} />

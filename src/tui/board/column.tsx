@@ -44,7 +44,7 @@ export function Column(props: {
 
   const drawn = () => ids().slice(shown().first, shown().first + shown().count)
   const below = () => ids().length - shown().first - shown().count
-  const edge = (): Tone => (focused() ? "primary" : "muted")
+  const edge = (): Tone => (focused() ? "primary" : "border")
 
   const head = (): Segment[] => {
     const extra = columnExtra(app, props.status)
@@ -92,7 +92,7 @@ export function Column(props: {
         overflow="hidden"
         flexDirection="column"
         border={["left", "right"]}
-        borderColor={focused() ? app.theme().primary : app.theme().textMuted}
+        borderColor={focused() ? app.theme().primary : app.theme().border}
       >
         <For each={drawn()}>
           {(id) => (

@@ -260,9 +260,9 @@ export function createCommands(app: App) {
     "kagan.first": { run: () => selection.first() },
     "kagan.last": { run: () => selection.last() },
     "kagan.page.down": {
-      run: () => (app.details() ? app.setDetailsTop(app.detailsTop() + 10) : selection.vertical(5)),
+      run: () => (app.pane() ? app.setPaneTop(app.paneTop() + 10) : selection.vertical(5)),
     },
-    "kagan.page.up": { run: () => (app.details() ? app.setDetailsTop(app.detailsTop() - 10) : selection.vertical(-5)) },
+    "kagan.page.up": { run: () => (app.pane() ? app.setPaneTop(app.paneTop() - 10) : selection.vertical(-5)) },
     "kagan.column.1": { run: () => selection.goTo(STATUSES[0]) },
     "kagan.column.2": { run: () => selection.goTo(STATUSES[1]) },
     "kagan.column.3": { run: () => selection.goTo(STATUSES[2]) },
@@ -372,14 +372,15 @@ export function createCommands(app: App) {
     "kagan.sendBack": onCard((card) => openSendBack(app, card), sendBackProblem),
     "kagan.leave": onCard(leave, inColumn("review")),
     "kagan.menu": { run: (card) => (card ? openMenu(app, commands, card) : openDraft()) },
-    "kagan.details": { run: () => void app.setDetails(!app.details()) },
+    "kagan.details": { run: () => void app.togglePane("details") },
+    "kagan.preview": { run: () => void app.togglePane("preview") },
     "kagan.filter": { run: () => openFilter(app) },
     "kagan.notices": { run: () => openNotices(app) },
     "kagan.help": { run: () => openHelpOf(app, COMMANDS, (id) => commands.run(id as CommandID)) },
     "kagan.dismiss": {
       run() {
         if (app.notices.shown().length > 0) app.notices.dismissAll()
-        else if (app.details()) app.setDetails(false)
+        else if (app.pane()) app.closePane()
         else if (app.filter.text() !== "") app.filter.setText("")
       },
     },

@@ -1,8 +1,8 @@
-import { createEffect, createMemo, For, on, Show } from "solid-js"
+import { createMemo } from "solid-js"
 import { wrap } from "../../core/text.ts"
 import { columnOf, STATUS_TITLE } from "../../core/task.ts"
 import { useApp, type App } from "../app.tsx"
-import { Line } from "../ui/line.tsx"
+import { LinePane } from "../ui/line-pane.tsx"
 import { joined, type Segment } from "../ui/segments.ts"
 import { RUN_SIGN } from "../ui/signs.ts"
 import type { Commands } from "./commands.tsx"
@@ -11,47 +11,23 @@ import type { Card } from "./store.tsx"
 /** Everything about the selected card, in one scrolled column. */
 export function Details(props: { readonly commands: Commands; readonly width: number; readonly height: number }) {
   const app = useApp()
-  const inner = () => props.width - 4
-  const rows = () => props.height - 2
   // With an initial value a failure here is the only one: nothing reads an undefined after it.
   const lines = createMemo<Segment[][]>(() => {
     const card = props.commands.selected()
-    return card ? detailLines(app, card, inner()) : [[{ text: "No card is selected.", tone: "muted" }]]
+    return card ? detailLines(app, card, props.width - 4) : [[{ text: "No card is selected.", tone: "muted" }]]
   }, [])
-  const most = () => Math.max(0, lines().length - rows())
-  const first = () => Math.max(0, Math.min(app.detailsTop(), most()))
-  createEffect(on(props.commands.selected, () => app.setDetailsTop(0), { defer: true }))
-  // What was scrolled beyond the end would have to be scrolled back first.
-  createEffect(() => app.detailsTop() !== first() && app.setDetailsTop(first()))
-  const below = () => lines().length - first() - rows()
   const title = () => {
     const card = props.commands.selected()
-    return card ? ` #${card.entry.meta.taskNumber} ` : ""
+    return card ? `#${card.entry.meta.taskNumber}` : ""
   }
   return (
-    <box
+    <LinePane
+      title={title()}
+      lines={lines()}
       width={props.width}
       height={props.height}
-      border
-      borderStyle="rounded"
-      borderColor={app.theme().textMuted}
-      paddingLeft={1}
-      paddingRight={1}
-      title={title()}
-      flexDirection="column"
-      overflow="hidden"
-      {...(below() > 0
-        ? { bottomTitle: ` ${app.glyphs.down} ${below()} `, bottomTitleAlignment: "right" as const }
-        : {})}
-      onMouseScroll={(event) => {
-        app.setDetailsTop(first() + (event.scroll?.direction === "up" ? -1 : 1))
-      }}
-    >
-      <For each={lines().slice(first(), first() + rows())}>{(line) => <Line segments={line} width={inner()} />}</For>
-      <Show when={lines().length === 0}>
-        <box />
-      </Show>
-    </box>
+      about={props.commands.selected()?.id}
+    />
   )
 }
 

@@ -87,6 +87,7 @@ function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["se
   if (id === "kagan.retry") return !["approvable", "needs_triage", "conflicts"].includes(kind)
   if (id === "kagan.intake") return kind === "needs_answers"
   if (id === "kagan.tell") return card.column() === "in_progress"
+  if (id === "kagan.forward") return kind === "ready" || kind === "interrupted" || kind === "failed"
   if (id === "kagan.review") return card.column() === "review"
   return true
 }

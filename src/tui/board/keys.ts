@@ -28,13 +28,13 @@ const rows = [
   {
     id: "kagan.page.down",
     keys: ["pagedown"],
-    title: "A page down, in the details when they are open",
+    title: "A page down, in the pane when one is open",
     group: "Move around",
   },
   {
     id: "kagan.page.up",
     keys: ["pageup"],
-    title: "A page up, in the details when they are open",
+    title: "A page up, in the pane when one is open",
     group: "Move around",
   },
   { id: "kagan.column.1", keys: ["1"], title: "Go to Backlog", group: "Move around" },
@@ -108,13 +108,14 @@ const rows = [
 
   { id: "kagan.menu", keys: ["return"], title: "Actions of the card", group: "Board", hint: "more" },
   { id: "kagan.details", keys: ["space"], title: "Details of the card", group: "Board" },
+  { id: "kagan.preview", keys: ["p"], title: "Live preview of the agent", group: "Board", hint: "preview" },
   { id: "kagan.filter", keys: ["/"], title: "Filter", group: "Board", hint: "filter" },
   { id: "kagan.notices", keys: ["shift+n"], title: "Past notices", group: "Board" },
   { id: "kagan.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
   {
     id: "kagan.dismiss",
     keys: ["escape"],
-    title: "Dismiss notices, clear the filter, close the details",
+    title: "Dismiss notices, close the pane, clear the filter",
     group: "Board",
   },
   { id: "kagan.close", keys: ["q"], title: "Close the board", group: "Board" },

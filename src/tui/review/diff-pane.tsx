@@ -25,11 +25,10 @@ export function DiffPane(props: { readonly review: Review; readonly width: numbe
       height={props.rows}
       border
       borderStyle="rounded"
-      borderColor={app.theme().textMuted}
+      borderColor={app.theme().border}
       title={title()}
-      {...(below() > 0
-        ? { bottomTitle: ` ${app.glyphs.down} ${below()} `, bottomTitleAlignment: "right" as const }
-        : {})}
+      bottomTitle={below() > 0 ? ` ${app.glyphs.down} ${below()} ` : ""}
+      bottomTitleAlignment="right"
       flexDirection="column"
       overflow="hidden"
       onMouseScroll={(event) => props.review.scrollTo(first() + (event.scroll?.direction === "up" ? -3 : 3))}
@@ -61,7 +60,7 @@ function RowLine(props: { readonly app: App; readonly row: Row; readonly cells: 
   const { app } = props
   const look = () => rowLook(app, props.row, props.cells, props.review)
   return (
-    <box width={props.cells} height={1} {...(look().bg ? { backgroundColor: look().bg } : {})}>
+    <box width={props.cells} height={1} backgroundColor={look().bg ?? app.theme().background}>
       <Chunks chunks={look().chunks} width={props.cells} />
     </box>
   )

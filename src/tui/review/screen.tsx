@@ -180,7 +180,7 @@ function List(props: { readonly review: Review; readonly width: number; readonly
       height={props.rows}
       border
       borderStyle="rounded"
-      borderColor={app.theme().textMuted}
+      borderColor={app.theme().border}
       flexDirection="column"
       overflow="hidden"
     >
@@ -191,7 +191,7 @@ function List(props: { readonly review: Review; readonly width: number; readonly
             <box
               width={inner()}
               height={1}
-              {...(here() ? { backgroundColor: app.theme().backgroundElement } : {})}
+              backgroundColor={here() ? app.theme().backgroundElement : app.theme().background}
               onMouseUp={() => entry.index !== undefined && props.review.select(entry.index)}
             >
               <Line

@@ -14,10 +14,13 @@ const PADDING = 2
 /** The cells and rows that a dialog's content has; the host puts dialogs a quarter of the screen down. */
 export function useDialogSpace(size: DialogSize = "medium") {
   const screen = useTerminalDimensions()
+  /** Whether there is room for a blank line below the title and one above the hint. */
+  const roomy = () => screen().height >= 20
   return {
     width: () => Math.max(8, Math.min(WIDTHS[size], screen().width - 2) - 2 * PADDING),
     /** Rows below the title, above the hint. */
-    rows: () => Math.max(1, screen().height - Math.ceil(screen().height / 4) - 4),
+    rows: () => Math.max(1, screen().height - Math.ceil(screen().height / 4) - (roomy() ? 6 : 4)),
+    roomy,
   }
 }
 
@@ -45,7 +48,13 @@ export function DialogFrame(props: {
         width={space.width()}
         onMouseUp={() => app.host.ui.dialog.clear()}
       />
+      <Show when={space.roomy()}>
+        <box height={1} />
+      </Show>
       {props.children}
+      <Show when={props.hint && space.roomy()}>
+        <box height={1} />
+      </Show>
       <Show when={props.hint}>
         {(hint) => <Line segments={[{ text: hint(), tone: "muted" }]} width={space.width()} />}
       </Show>
@@ -220,7 +229,7 @@ export function Choices(props: {
                   width={props.width}
                   height={1}
                   flexShrink={0}
-                  {...(here() ? { backgroundColor: app.theme().backgroundElement } : {})}
+                  backgroundColor={here() ? app.theme().backgroundElement : app.theme().backgroundPanel}
                   onMouseUp={() => pick(choice())}
                 >
                   <Line segments={segments()} width={props.width} />

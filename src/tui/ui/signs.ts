@@ -2,7 +2,7 @@ import type { RunStateKind } from "../../core/board.ts"
 import type { NoticeLevel } from "../../core/protocol.ts"
 
 /** What a colour says, not which colour it is: the host's theme decides that. */
-export type Tone = "text" | "muted" | "primary" | "accent" | "success" | "warning" | "error" | "info"
+export type Tone = "text" | "muted" | "border" | "primary" | "accent" | "success" | "warning" | "error" | "info"
 
 export type Sign = { readonly icon: string; readonly ascii: string; readonly tone: Tone }
 

@@ -1,0 +1,69 @@
+import { createMemo, createResource } from "solid-js"
+import { wrap } from "../../core/text.ts"
+import { workingSession } from "../../core/task.ts"
+import { useApp } from "../app.tsx"
+import type { TailMessage } from "../client.ts"
+import { LinePane } from "../ui/line-pane.tsx"
+import type { Segment } from "../ui/segments.ts"
+import type { Commands } from "./commands.tsx"
+
+const MESSAGES = 8
+
+/** What the agent of the selected card says and does now, as it comes. */
+export function Preview(props: { readonly commands: Commands; readonly width: number; readonly height: number }) {
+  const app = useApp()
+  const card = () => props.commands.selected()
+  const sessionID = () => {
+    const meta = card()?.entry.meta
+    return meta && workingSession(meta)
+  }
+  const [tail] = createResource(
+    () => {
+      const id = sessionID()
+      // Read again when it says something, and when the server half saw it do something.
+      return id === undefined ? undefined : { id, n: app.said().n, doing: card()?.facts()?.doing }
+    },
+    async ({ id }): Promise<{ id: string; messages: readonly TailMessage[]; problem?: string }> => {
+      const answer = await app.reader.tail(id, MESSAGES)
+      return answer.ok ? { id, messages: answer.value } : { id, messages: [], problem: answer.error }
+    },
+  )
+  const lines = createMemo<Segment[][]>(() => {
+    const shown = tail.latest
+    const width = props.width - 4
+    if (!sessionID()) return [[{ text: "No card is selected.", tone: "muted" }]]
+    if (!shown || shown.id !== sessionID()) return [[{ text: "Reading …", tone: "muted" }]]
+    if (shown.problem !== undefined) return [[{ text: shown.problem, tone: "error" }]]
+    const out = shown.messages.flatMap((message) => messageLines(message, width))
+    return out.length > 0 ? out : [[{ text: "It has not said anything yet.", tone: "muted" }]]
+  }, [])
+  return (
+    <LinePane
+      title={card() ? `#${card()!.entry.meta.taskNumber} live` : "live"}
+      lines={lines()}
+      width={props.width}
+      height={props.height}
+      about={sessionID()}
+      follow
+    />
+  )
+}
+
+function messageLines({ role, text, tools }: TailMessage, width: number): Segment[][] {
+  const own = role === "user"
+  const out: Segment[][] = []
+  if (text.trim() !== "") {
+    for (const line of wrap(text.trim(), width - 2)) {
+      out.push([
+        { text: own ? "› " : "  ", tone: "primary" },
+        { text: line, tone: own ? "muted" : "text" },
+      ])
+    }
+  }
+  for (const tool of tools)
+    out.push([
+      { text: "  · ", tone: "info" },
+      { text: tool, tone: "muted" },
+    ])
+  return out
+}
