@@ -442,7 +442,7 @@ it("a sync prompt that would run a turn is a bug of the caller", async () => {
 
 it("R35 no test of gate, state, store or injection waits by the clock on the wall", () => {
   const files = readdirSync(import.meta.dirname).filter((name) =>
-    /^(prompt-async|inject|session-state|store)/.test(name),
+    /^(prompt-async-gate(-cases|-property|-mutation)?|inject(-property)?|session-state)[.]test[.]ts$/.test(name),
   )
   expect(files.length).toBeGreaterThan(4)
   for (const name of files) {

@@ -65,7 +65,8 @@ export async function writeText(path: string, text: string): Promise<Result<void
     await rename(temp, path)
     return ok()
   } catch (cause) {
-    await rm(temp, { force: true })
+    // It may not even have been made; what is reported is why.
+    await rm(temp, { force: true }).catch(() => undefined)
     return fileFailure(path, cause)
   }
 }
