@@ -2,7 +2,6 @@ import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { pathToFileURL } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { startServer } from "../kit/host.ts"
 import { startModel, type Model } from "../kit/model.ts"
@@ -84,7 +83,13 @@ test("its modules import only what the host or the runtime provides, and name no
 
 test("both halves load in the real host from a folder with no node_modules", async () => {
   expect((await readdir(packed.folder)).toSorted()).not.toContain("node_modules")
-  await using sandbox = await makeSandbox({ model, plugin: pathToFileURL(packed.folder).href })
+  await using sandbox = await makeSandbox({
+    model,
+    // As the README has it: a plain path, in the project's two files, with options in the first.
+    plugin: packed.folder,
+    options: { inProgressLimit: 3 },
+    where: "project",
+  })
 
   const server = await startServer(sandbox)
   const agents = (await server.client.app.agents()).data!.map((agent) => agent.name)
@@ -95,5 +100,7 @@ test("both halves load in the real host from a folder with no node_modules", asy
   await tui.waitFor("Model One")
   await tui.press("ctrl+x", "k")
   await tui.waitFor("makes the first task")
+  // The limit of that entry comes from the server half; the version is that of the package.
+  await tui.waitFor(new RegExp(`kagan ${JSON.parse(await inPackage("package.json")).version} · 0/3`))
   await tui.quit()
 })
