@@ -7,7 +7,10 @@ import { operationIn } from "./checkout.ts"
 import { explainCommit, signs, withNewline, type CommitHooks } from "./commit.ts"
 import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./failure.ts"
 import { diskTree, hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
+import { resolveCommit } from "./history.ts"
+import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import type { Repository } from "./repository.ts"
+import { treeEntries } from "./tree.ts"
 import { gitLink } from "./worktree-state.ts"
 
 /**
@@ -27,6 +30,8 @@ export interface Borrowed {
   /** The target's commit. */
   readonly from: string
   readonly pid: number
+  /** A branch that is moved together with the files: where it is there already, the rest is finished. */
+  readonly forward?: { readonly branch: string; readonly commit: string }
   /** The process group of the commit and its hooks, which outlive a killed host. */
   readonly group?: number
 }
@@ -135,6 +140,8 @@ async function commitThere(wanted: BorrowWanted, borrowed: Borrowed): GitResult<
 
 /** Moves index and files from the tree that lies there to another one; refuses where something else lies there. */
 async function onDisk(repo: Repository, cwd: string, tree: string, next: string, head?: string): GitResult<void> {
+  const undone = await withoutHostSchema(repo, cwd, tree, next)
+  if (!undone.ok) return undone
   const detach = head === undefined ? [] : [["update-ref", "--no-deref", "-m", "kagan: merge commit", "HEAD", head]]
   for (const args of [
     ["read-tree", "--reset", tree],
@@ -153,6 +160,25 @@ async function onDisk(repo: Repository, cwd: string, tree: string, next: string,
   return ok()
 }
 
+/** The host's `$schema` line is no edit, and must not keep a config file from being merged. */
+async function withoutHostSchema(repo: Repository, cwd: string, tree: string, next: string): GitResult<void> {
+  const [now, then] = [
+    await treeEntries(repo.git, cwd, tree, hostConfigPaths),
+    await treeEntries(repo.git, cwd, next, hostConfigPaths),
+  ]
+  if (!now.ok) return now
+  if (!then.ok) return then
+  for (const [path, entry] of now.value) {
+    if (then.value.get(path)?.object === entry.object) continue
+    const blob = await repo.git.run(["cat-file", "blob", entry.object], { cwd })
+    if (!blob.ok) return blob
+    const there = await readFile(join(cwd, path), "utf8").catch(() => undefined)
+    if (there !== undefined && there === withHostSchema(blob.value.stdout))
+      await writeFile(join(cwd, path), blob.value.bytes)
+  }
+  return ok()
+}
+
 /** Safe to repeat, and after a crash at any point: what is neither the task's nor the merge's is kept aside first. */
 async function giveBack(
   repo: Repository,
@@ -163,6 +189,10 @@ async function giveBack(
   const { worktree: cwd, gitDir, tree, mergedTree, head } = borrowed
   try {
     for (const name of OURS) await rm(join(gitDir, name), { force: true })
+    if (borrowed.forward) {
+      const tip = await resolveCommit(repo, borrowed.forward.branch)
+      if (tip.ok && tip.value === borrowed.forward.commit) return await settleForward(repo, borrowed)
+    }
     const disk = await diskTree(repo, borrowed)
     if (!disk.ok) return disk
     let target = tree
@@ -194,6 +224,52 @@ async function giveBack(
   } catch (error) {
     return ioFailure(gitDir, "putting back", error)
   }
+}
+
+/**
+ * Brings a worktree forward: its files to another tree, its branch to a commit whose tree the index then has. All of it
+ * or, after a crash, what a look makes of it.
+ */
+export async function bringForward(
+  repo: Repository,
+  wanted: Pick<Borrowed, "worktree" | "tree" | "mergedTree" | "from"> & {
+    readonly commit: string
+    readonly branch: string
+  },
+): GitResult<void> {
+  const { worktree, tree, mergedTree, from, commit, branch } = wanted
+  const gitDir = await gitLink(worktree)
+  if (gitDir === undefined) return fail("folder_missing", `the folder ${worktree} is missing`, { path: worktree })
+  try {
+    const head = await readFile(join(gitDir, "HEAD"), "utf8")
+    const forward = { branch, commit }
+    const borrowed: Borrowed = { worktree, gitDir, head, tree, mergedTree, from, pid: process.pid, forward }
+    await copyIndex(join(gitDir, "index"), join(gitDir, BACKUP))
+    await writeFile(join(gitDir, NOTE), JSON.stringify(borrowed), { flush: true })
+    const laid = await onDisk(repo, worktree, tree, mergedTree)
+    const moved = laid.ok
+      ? await repo.git.run(["update-ref", "-m", "kagan: update from base", branch, commit, from], { cwd: worktree })
+      : laid
+    const back = await giveBack(repo, borrowed)
+    if (!back.ok) return back
+    return moved.ok ? ok() : moved
+  } catch (error) {
+    return ioFailure(gitDir, "bringing forward", error)
+  }
+}
+
+async function settleForward(repo: Repository, borrowed: Borrowed): GitResult<{ readonly applied: boolean }> {
+  const { worktree: cwd, gitDir, forward } = borrowed
+  for (const args of [
+    ["read-tree", "--reset", forward!.commit],
+    ["update-index", "-q", "--refresh"],
+  ]) {
+    const done = await repo.git.run(args, { cwd, okCodes: [0, 1] })
+    if (!done.ok) return done
+  }
+  await rm(join(gitDir, BACKUP), { force: true })
+  await rm(join(gitDir, NOTE), { force: true })
+  return ok({ applied: true })
 }
 
 async function refusal(repo: Repository, worktree: string, error: GitFailure, hooks: CommitHooks): Promise<GitFailure> {

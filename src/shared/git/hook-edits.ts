@@ -5,6 +5,7 @@ import { KAGAN_IDENTITY } from "./commit.ts"
 import type { GitResult } from "./failure.ts"
 import { changedFiles } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
+import { readRecord } from "./ownership.ts"
 import type { Repository } from "./repository.ts"
 import { writeWorkingTree } from "./tree.ts"
 
@@ -68,9 +69,12 @@ export async function keepAside(repo: Repository, borrowed: Borrowed, tree: stri
 
 /** What lies in a borrowed worktree, by the rules of a snapshot. */
 export async function diskTree(repo: Repository, borrowed: Borrowed): GitResult<string> {
+  const record = await readRecord(repo.commonDir, borrowed.worktree)
+  if (!record.ok) return record
   const written = await writeWorkingTree({
     git: repo.git,
     worktree: borrowed.worktree,
+    exclude: record.value?.copied ?? [],
     indexFile: join(borrowed.gitDir, "kagan-private"),
     base: borrowed.tree,
     allowLarge: true,

@@ -7,7 +7,7 @@ import { splitNul } from "./bytes.ts"
 import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
-import { mergeBase, resolveCommit, treeOfCommit } from "./history.ts"
+import { mergeBase, resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
 import type { Repository } from "./repository.ts"
 import { changedSince } from "./snapshot.ts"
@@ -24,14 +24,14 @@ export interface Forecast {
   readonly contained: boolean
 }
 
-/** What a merge of the snapshot into a local branch would meet. Touches nothing. */
+/** What a merge of the snapshot into a branch would meet. Touches nothing. */
 export async function forecast(wanted: {
   readonly repo: Repository
   readonly target: string
   readonly snapshot: string
 }): GitResult<Forecast> {
   const { repo, snapshot } = wanted
-  const target = await targetCommit(repo, wanted.target)
+  const target = await resolveBase(repo, wanted.target)
   if (!target.ok) return target
   const merged = await mergeTrees(repo, target.value, snapshot)
   if (!merged.ok) return merged
@@ -188,10 +188,27 @@ export async function findMerge(wanted: {
   return ok(undefined)
 }
 
+/**
+ * The local branch that a merge for this base goes into: itself, or for a remote-tracking branch the one local branch
+ * that tracks it. `undefined`: the person chooses.
+ */
+export async function localTarget(repo: Repository, base: string): GitResult<string | undefined> {
+  const branches = await repo.branches()
+  if (!branches.ok) return branches
+  const local = branches.value.filter((branch) => !branch.remote)
+  if (local.some((branch) => branch.name === base)) return ok(base)
+  const tracking = local.filter((branch) => branch.upstream === `refs/remotes/${base}`)
+  return ok(tracking.length === 1 ? tracking[0]!.name : undefined)
+}
+
 async function targetCommit(repo: Repository, target: string): GitResult<string> {
   const commit = await resolveCommit(repo, `refs/heads/${target}`)
   if (commit.ok || commit.error.kind !== "branch_missing") return commit
-  return fail("base_gone", `there is no local branch ${target} any more`, { branch: target })
+  const remote = await resolveCommit(repo, `refs/remotes/${target}`)
+  const text = remote.ok
+    ? `${target} is a remote branch: choose a local one to merge into`
+    : `there is no local branch ${target} any more`
+  return fail("base_gone", text, { branch: target })
 }
 
 /** The tree that will land, or why nothing can. */

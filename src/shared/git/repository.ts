@@ -90,9 +90,11 @@ export async function openRepository(git: Git, directory: string): GitResult<Rep
   const bare = main.value === undefined || (!isLinkedWorktree && bareFlag === "true")
   const commit = await hasCommit(git, commonDir)
   if (!commit.ok) return commit
+  const reaching = await reachingRemotes(git, commonDir)
+  if (!reaching.ok) return reaching
 
   const repo: Repository = {
-    git,
+    git: reaching.value,
     root: main.value ?? commonDir,
     commonDir,
     gitDir,
@@ -165,6 +167,23 @@ async function mainCheckout(git: Git, commonDir: string): GitResult<string | und
   if (named !== undefined) return ok(resolve(commonDir, named))
   if (setting.value.stdout.trim() === "true") return ok(undefined)
   return ok(basename(commonDir) === ".git" ? dirname(commonDir) : undefined)
+}
+
+/**
+ * A partial clone lacks file contents and must be able to fetch them; all others stay offline. So does one whose own
+ * settings name a program for the other end, since git would run it here where the other end is a folder.
+ */
+async function reachingRemotes(git: Git, commonDir: string): GitResult<Git> {
+  const pattern = "^remote\\..*\\.(promisor|uploadpack|vcs)$"
+  const answer = await git.run(["config", "--null", "--name-only", "--get-regexp", pattern], {
+    cwd: commonDir,
+    okCodes: [0, 1],
+  })
+  if (!answer.ok) return answer
+  const keys = splitNul(answer.value.bytes)
+  const partial = keys.some((key) => key.endsWith(".promisor"))
+  if (!partial || keys.some((key) => !key.endsWith(".promisor"))) return ok(git)
+  return ok({ ...git, run: (args, options) => git.run(args, { ...options, network: true }) })
 }
 
 async function hasCommit(git: Git, commonDir: string): GitResult<boolean> {

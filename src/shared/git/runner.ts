@@ -25,6 +25,8 @@ export interface GitRunOptions {
   readonly signal?: AbortSignal
   /** Told the process group as soon as git runs. */
   readonly onStart?: (group: number) => void
+  /** Missing objects of a partial clone may be fetched, by the person's own ways to log in, without a prompt. */
+  readonly network?: boolean
   /** Hooks, signing and settings of the person are in force: for the commit and the fast-forward they asked for. */
   readonly asPerson?: boolean
 }
@@ -81,9 +83,6 @@ const NEUTRAL = [
   "core.quotePath=false",
   "core.pager=cat",
   "core.askPass=",
-  "core.sshCommand=false",
-  "core.gitProxy=",
-  "credential.helper=",
   "gc.auto=0",
   "maintenance.auto=false",
   "diff.suppressBlankEmpty=false",
@@ -94,6 +93,8 @@ const NEUTRAL = [
   "diff.relative=false",
   "advice.detachedHead=false",
 ].flatMap((setting) => ["-c", setting])
+
+const OFFLINE = ["core.sshCommand=false", "core.gitProxy=", "credential.helper="].flatMap((setting) => ["-c", setting])
 
 export function makeGit(options: GitOptions = {}): Git {
   const clock = options.clock ?? systemClock
@@ -151,9 +152,9 @@ const QUIET_ENV = {
   GIT_OPTIONAL_LOCKS: "0",
   GIT_LITERAL_PATHSPECS: "1",
   GIT_NO_REPLACE_OBJECTS: "1",
-  GIT_ALLOW_PROTOCOL: "none",
-  GIT_SSH_COMMAND: "false",
 }
+const OFFLINE_ENV = { GIT_ALLOW_PROTOCOL: "none", GIT_SSH_COMMAND: "false" }
+const ONLINE_ENV = { GIT_ALLOW_PROTOCOL: "https:http:ssh:git:file", GIT_SSH_COMMAND: "ssh -oBatchMode=yes" }
 
 async function readVersion(git: Git): GitResult<string> {
   const answer = await git.run(["--version"], { cwd: "/" })
@@ -178,8 +179,10 @@ function start(
 ): GitResult<GitOutput> {
   const timeoutMs = options.timeoutMs ?? 60_000
   const maxBytes = options.maxBytes ?? 256 * 1024 * 1024
-  const full = options.asPerson ? [...args] : ["--no-pager", ...NEUTRAL, ...args]
-  const env = { ...base, ...(options.asPerson ? { LC_ALL: "C.UTF-8" } : QUIET_ENV), ...options.env }
+  const quiet = ["--no-pager", ...NEUTRAL, ...(options.network ? [] : OFFLINE)]
+  const full = options.asPerson ? [...args] : [...quiet, ...args]
+  const quietEnv = { ...QUIET_ENV, ...(options.network ? ONLINE_ENV : OFFLINE_ENV) }
+  const env = { ...base, ...(options.asPerson ? { LC_ALL: "C.UTF-8" } : quietEnv), ...options.env }
   const command = `git ${args.join(" ")}`
   if (options.signal?.aborted) return Promise.resolve(fail("stopped", `${command} was stopped`, {}))
 

@@ -93,10 +93,12 @@ export async function treeOf(wanted: Omit<TakeSnapshot, "n" | "generation" | "me
   const head = await resolveHead(repo, worktree)
   if (!head.ok) return head
   const base = await resolveBase(repo, wanted.base)
-  if (!base.ok) return base
-  const start = await mergeBase(repo, base.value, head.value)
-  if (!start.ok) return start
-  const tree = await writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value })
+  const start = base.ok ? await mergeBase(repo, base.value, head.value) : base
+  // Only the host's own edits of config files are measured against it; a base that is gone must not hide the work.
+  const tree = await writeWorkingTree({
+    ...treeRequest(wanted, exclude.value),
+    base: start.ok ? start.value : head.value,
+  })
   return tree.ok ? ok(tree.value.tree) : tree
 }
 

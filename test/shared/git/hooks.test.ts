@@ -4,7 +4,8 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { isAlive, isGroupAlive } from "../../../src/shared/git/alive.ts"
 import { mergeSnapshot } from "../../../src/shared/git/merge.ts"
-import { changedSince } from "../../../src/shared/git/snapshot.ts"
+import { changedSince, takeSnapshot } from "../../../src/shared/git/snapshot.ts"
+import { createWorktree } from "../../../src/shared/git/worktree.ts"
 import { gitEnv } from "../../kit/repo.ts"
 import { bench, failure, value, type Bench, type TaskTree } from "./throwaway.ts"
 
@@ -145,6 +146,29 @@ describe("where commit hooks exist", () => {
     await chmod(join(task.dir, ".husky/_/pre-commit"), 0o755)
     value(await at.merge())
     expect(await readFile(join(it.side, "ran"), "utf8")).toBe("ran\n")
+  })
+
+  test("files that were brought along, and the host's line in a config file, neither get in nor get lost", async () => {
+    await using it = await bench({ "opencode.json": "{}\n" })
+    await mkdir(join(it.repo.dir, ".git", "hooks"), { recursive: true })
+    await hook(it, "pre-commit", "exit 0")
+    await it.repo.write("local.txt", "local\n")
+    const path = join(it.side, "wt")
+    value(await createWorktree({ repo: it.opened, branch: "kagan/1", base: "main", path, copy: ["local.txt"] }))
+    await rm(join(it.repo.dir, "local.txt"))
+    await writeFile(join(path, "opencode.json"), '{\n  "$schema": "https://opencode.ai/config.json",}\n')
+    await writeFile(join(path, "work.txt"), "w\n")
+    await it.repo.write("opencode.json", '{"model": "a/b"}\n')
+    await it.repo.commit("config")
+    const indexFile = join(it.side, "index")
+    const wanted = { repo: it.opened, worktree: path, n: 1, generation: 1, indexFile, base: "main" }
+    const snapshot = value(await takeSnapshot(wanted))
+    const merge = { repo: it.opened, target: "main", strategy: "squash", message: "x", worktree: path } as const
+    value(await mergeSnapshot({ ...merge, snapshot: snapshot.commit }))
+    expect(await it.repo.git("show", "main:opencode.json")).toBe('{"model": "a/b"}\n')
+    expect(await it.repo.git("ls-tree", "--name-only", "main")).toBe("opencode.json\nwork.txt\n")
+    expect(await readFile(join(path, "local.txt"), "utf8")).toBe("local\n")
+    expect(value(await changedSince({ ...wanted, snapshot: snapshot.commit }))).toEqual([])
   })
 
   test("other hooks, and ones that cannot run, do not borrow the worktree", async () => {

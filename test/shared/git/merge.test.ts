@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { findMerge, forecast, mergeSnapshot, resumeMerge, type MergeStep } from "../../../src/shared/git/merge.ts"
 import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
-import { bench, checkoutAt, failure, value, type Bench } from "./throwaway.ts"
+import { bench, checkoutAt, failure, hastyGit, value, type Bench } from "./throwaway.ts"
 
 const STRATEGIES = ["squash", "merge"] as const
 type Strategy = (typeof STRATEGIES)[number]
@@ -257,6 +257,35 @@ describe("C053 the person's unfinished business", () => {
     expect(refused.text).toContain(`a ${operation} is under way in ${it.repo.dir}`)
     expect({ ...(await evidence(it)), git: await gitFolder(it) }).toEqual(before)
   })
+})
+
+test("C117 a lock in the target checkout is waited for, then named, and never deleted", async () => {
+  await using at = await ready()
+  const { it } = at
+  const lock = join(it.repo.dir, ".git", "index.lock")
+  await writeFile(lock, "")
+  const before = await evidence(it)
+  const refused = failure(await at.merge("squash", { repo: { ...it.opened, git: hastyGit() } }), "locked")
+  expect(refused.data.path).toBe(lock)
+  expect(await evidence(it)).toEqual(before)
+  let waits = 0
+  const git = hastyGit(async () => void (++waits === 3 && (await rm(lock))))
+  value(await at.merge("squash", { repo: { ...it.opened, git } }))
+  expect(waits).toBe(3)
+})
+
+test("how files merge is for the base's attributes to say, not for the task's", async () => {
+  await using it = await bench({ ".gitattributes": "log.txt merge=union\n", "log.txt": "1\n", "code.txt": "1\n" })
+  const task = await it.task("t")
+  await task.write(".gitattributes", "* merge=union\n")
+  for (const at of [task, it.repo]) {
+    for (const name of ["log.txt", "code.txt"]) await at.write(name, `${at.dir}\n`)
+  }
+  await it.repo.commit("base")
+  const snapshot = await task.snapshot()
+  expect(value(await forecast({ repo: it.opened, target: "main", snapshot: snapshot.commit })).conflicts).toEqual([
+    "code.txt",
+  ])
 })
 
 test("a merge into a branch that a linked worktree has checked out moves that checkout", async () => {

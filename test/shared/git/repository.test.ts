@@ -136,6 +136,24 @@ test("C016 a shallow clone is named, and never read as 'no changes'", async () =
   expect(await checkoutAt(dir).git("log", "--format=%s", "main")).toBe("three\n")
 })
 
+test("a partial clone fetches what it lacks, by no program of the repository's choice; any other stays offline", async () => {
+  await using it = await bench({ "a.txt": "one\n" })
+  await it.repo.write("a.txt", "two\n")
+  await it.repo.commit("two")
+  await it.repo.git("config", "uploadpack.allowFilter", "true")
+  const dir = join(it.side, "partial")
+  await it.repo.git("clone", "-q", "--filter=blob:none", `file://${it.repo.dir}`, dir)
+  const old = (await checkoutAt(dir).git("rev-parse", "HEAD^")).trim()
+  const ran = join(it.side, "ran")
+  await checkoutAt(dir).git("config", "remote.origin.uploadpack", `touch '${ran}'; git-upload-pack`)
+  failure(await diffCommits(await it.reopen(dir), old, "HEAD"), "failed")
+  await expect(readFile(ran)).rejects.toThrow("ENOENT")
+  await checkoutAt(dir).git("config", "--unset", "remote.origin.uploadpack")
+  const diff = value(await diffCommits(await it.reopen(dir), old, "HEAD"))
+  expect(diff.files).toMatchObject([{ path: "a.txt", insertions: 1, deletions: 1 }])
+  failure(await it.opened.git.run(["ls-remote", `file://${dir}`], { cwd: it.repo.dir }), "failed")
+})
+
 test("C027 GIT_DIR and friends in the environment do not lead into another repository", async () => {
   await using it = await bench({ "a.txt": "a\n" })
   await using outer = await makeRepo()

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import { expect } from "vitest"
 import type { Result } from "../../../src/core/result.ts"
 import type { GitFailure, GitFailureKind } from "../../../src/shared/git/failure.ts"
+import { systemClock } from "../../../src/shared/clock.ts"
 import { openRepository, type Repository } from "../../../src/shared/git/repository.ts"
 import { makeGit, type Git } from "../../../src/shared/git/runner.ts"
 import { takeSnapshot, type Snapshot } from "../../../src/shared/git/snapshot.ts"
@@ -59,6 +60,17 @@ export async function bench(files?: Readonly<Record<string, string>>): Promise<B
     reopen: async (directory = repo.dir) => value(await openRepository(git, directory)),
     [Symbol.asyncDispose]: () => rm(side, { recursive: true, force: true, maxRetries: 5 }),
   }
+}
+
+/** A git that waits for locks without waiting; `onWait` is told how long each time. */
+export function hastyGit(onWait: (ms: number) => void | Promise<void> = () => undefined): Git {
+  const setTimer = (ms: number, run: () => void) => {
+    // Longer ones are limits of calls and not waits.
+    if (ms > 10_000) return systemClock.setTimer(ms, run)
+    void Promise.resolve(onWait(ms)).then(run)
+    return () => undefined
+  }
+  return makeGit({ env: gitEnv(), clock: { ...systemClock, setTimer } })
 }
 
 /** The value of an outcome that must be one. */

@@ -3,14 +3,12 @@ import { chmod, lstat, mkdir, readFile, readdir, rm, symlink, writeFile } from "
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
-import { systemClock } from "../../../src/shared/clock.ts"
 import { writeRecord } from "../../../src/shared/git/ownership.ts"
-import { makeGit } from "../../../src/shared/git/runner.ts"
 import { createWorktree, createWorktrees, restoreWorktree } from "../../../src/shared/git/worktree.ts"
 import { listWorktrees, worktreeState } from "../../../src/shared/git/worktree-state.ts"
 import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
 import { gitEnv, makeRepo } from "../../kit/repo.ts"
-import { bench, checkoutAt, failure, value, type Bench } from "./throwaway.ts"
+import { bench, checkoutAt, failure, hastyGit, value, type Bench } from "./throwaway.ts"
 
 const heads = async (it: Bench) =>
   (await it.repo.git("for-each-ref", "--format=%(refname:short)", "refs/heads")).trim().split("\n")
@@ -346,15 +344,11 @@ describe("C117 a lock that a crash left", () => {
     await mkdir(join(it.repo.dir, ".git", "refs", "heads", "kagan"))
     await writeFile(lock, "")
     const waits: number[] = []
-    const setTimer = (ms: number, run: () => void) => {
-      if (ms > 10_000) return systemClock.setTimer(ms, run)
-      waits.push(ms)
-      if (waits.length === 4 && freeing) void rm(lock).then(run)
-      else queueMicrotask(run)
-      return () => undefined
-    }
     let freeing = false
-    const git = makeGit({ env: gitEnv(), clock: { ...systemClock, setTimer } })
+    const git = hastyGit(async (ms) => {
+      waits.push(ms)
+      if (freeing && waits.length === 4) await rm(lock)
+    })
     const wanted = { repo: { ...it.opened, git }, branch: "kagan/1", base: "main", path: join(it.side, "wt") }
     const refused = failure(await createWorktree(wanted), "locked")
     expect(refused.data.path).toBe(lock)
