@@ -34,14 +34,18 @@ export function Details(props: { readonly commands: Commands; readonly width: nu
 function detailLines(app: App, card: Card, width: number): Segment[][] {
   const { meta, title, unreadable } = card.entry
   const out: Segment[][] = []
+  /** A paragraph whose further lines are indented as far as its first one's mark. */
   const para = (text: string, tone: Segment["tone"] = "text", most?: number) => {
-    for (const line of wrap(text, width, most)) out.push([{ text: line, tone }])
+    const indent = /^(?:[✓◆○] | {2,}| *\w\d+ )?/.exec(text)?.[0].length ?? 0
+    const [first = "", ...rest] = wrap(text.slice(indent), width - indent, most)
+    out.push([{ text: text.slice(0, indent) + first, tone }])
+    for (const line of rest) out.push([{ text: " ".repeat(indent) + line, tone }])
   }
   const head = (text: string) => {
     out.push([{ text: "" }])
     out.push([
       { text: `─ ${text} `, tone: "accent" },
-      { text: "─".repeat(Math.max(0, width - text.length - 3)), tone: "muted" },
+      { text: "─".repeat(Math.max(0, width - text.length - 3)), tone: "border" },
     ])
   }
   const dot = ` ${app.glyphs.dot} `

@@ -100,10 +100,24 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
     void app.reader.models().then((answer) => answer.ok && setModels(answer.value))
   })
 
+  /** The fields tell of a change a moment later, also when the dialog has sent what it had: that is kept no more. */
+  let isSent = false
   function keep(change: Partial<Form>) {
+    if (isSent) return
     setForm(change)
     setWrong("")
     app.host.kv.set(draftKey(app), { ...form })
+  }
+
+  /** What stands in the fields, which may be more than they have told of it so far. */
+  function takeFields() {
+    if (picking() || !title || !description) return
+    keep({ title: title.value, description: description.plainText })
+  }
+
+  function choose(what: "base" | "model" | "start") {
+    takeFields()
+    setPicking(what)
   }
 
   function focus(next: Field) {
@@ -124,6 +138,7 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
   }
 
   async function create(waiver?: string) {
+    takeFields()
     const text = displayable(form.title).trim()
     if (text === "" || /^[\s\p{P}]*$/u.test(text)) {
       backToForm()
@@ -133,6 +148,7 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
     const model = readModel(form.model)
     app.host.ui.dialog.clear()
     app.tell({ level: "info", text: `creating: ${form.title.trim()}`, key: form.draftID })
+    isSent = true
     const sent = { ...form }
     startSending(app, sent)
     const answer = await app.ask("task.create", {
@@ -160,12 +176,12 @@ function Create(props: { readonly app: App; readonly initial: Form }) {
       ? [{ key: "escape", cmd: backToForm }]
       : [
           { key: "return", cmd: () => void create() },
-          { key: "ctrl+return,ctrl+s", cmd: () => void setPicking("start") },
+          { key: "ctrl+return,ctrl+s", cmd: () => choose("start") },
           { key: "tab", cmd: () => step(1) },
           { key: "shift+tab", cmd: () => step(-1) },
           ...(field() === "base" || field() === "model"
             ? [
-                { key: "space,right", cmd: () => void setPicking(field() as "base" | "model") },
+                { key: "space,right", cmd: () => choose(field() as "base" | "model") },
                 { key: "up", cmd: () => step(-1) },
                 { key: "down", cmd: () => step(1) },
               ]
