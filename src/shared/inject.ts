@@ -297,7 +297,8 @@ export function makeInject(parts: InjectParts): Inject {
       const { sessionID, intent } = args
       const admission = allow?.() ?? { allow: true }
       if (!admission.allow) return { status: "refused", reason: admission.reason }
-      if (boxOf(sessionID).outbox.ofIntent(intent.id).length === 0) {
+      // What was taken back with a refused prompt is told again with the next attempt.
+      if (boxOf(sessionID).outbox.ofIntent(intent.id).every((item) => item.state === "given_up")) {
         for (const content of contexts) {
           const staged = stage(sessionID, content, intent.id)
           if (staged.ok) continue

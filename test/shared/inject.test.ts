@@ -559,6 +559,20 @@ describe("with a prompt", () => {
     expect(world.session(S).requests).toBe(1)
   })
 
+  it("refused and tried again, the contexts are told again", async () => {
+    const world = makeInjectWorld()
+    world.held = true
+    const refused = await prompt(world, ["1"])
+    world.sends[0]!.come("ok")
+    await world.settle()
+    world.sends[1]!.come(400)
+    expect(await statusOf(refused)).toBe("rejected")
+    expect(world.contexts(S)).toEqual([])
+    world.held = false
+    expect(await statusOf(await prompt(world, ["1"]))).toBe("dispatched")
+    expect(world.contexts(S)).toEqual(["1"])
+  })
+
   it("contexts of an intent go with no other boundary", async () => {
     const world = makeInjectWorld()
     world.userPrompt(S)
