@@ -223,6 +223,72 @@ describe("injection costs no request and stands in the right place", () => {
   })
 })
 
+describe("injected context survives", () => {
+  async function told(title: string): Promise<string> {
+    const id = await session(title)
+    await server.client.session.prompt({ sessionID: id, parts: [{ type: "text", text: `Begin: ${title}` }] })
+    await idle(id)
+    await rig("inject", id, `Context: ${title}`)
+    await until("delivered", () => rig("waiting", id), none)
+    return id
+  }
+  const none = (count: number) => count === 0
+
+  test("I39 a fork: it has it once, and nothing is sent again", async () => {
+    const id = await told("forked")
+    const fork = (await server.client.session.fork({ sessionID: id })).data!.id
+    await rig("track", fork, box.repo.dir)
+    expect(await counts(fork)).toEqual({ users: 1, contexts: 1, answers: 1 })
+    expect(await rig("waiting", fork)).toBe(0)
+    await until(
+      "a turn of the fork",
+      () => rig("wake", fork),
+      (one) => one === "dispatched",
+    )
+    await finished(fork, 2)
+    expect(await counts(fork)).toEqual({ users: 2, contexts: 1, answers: 2 })
+    expect(await counts(id)).toEqual({ users: 1, contexts: 1, answers: 1 })
+  })
+
+  test("I40 a compaction: it is read by it, and nothing is sent again", async () => {
+    const id = await told("compacted")
+    const before = requestsOf("Context: compacted").length
+    await server.client.session.summarize({ sessionID: id, providerID: "mock", modelID: "m1" })
+    await idle(id)
+    expect(requestsOf("Context: compacted").length).toBe(before + 1)
+    await until(
+      "a turn",
+      () => rig("wake", id),
+      (one) => one === "dispatched",
+    )
+    const wakeOf = (all: Awaited<ReturnType<typeof messages>>) => {
+      const at = all.findLastIndex(({ info }) => info.role === "user")
+      return all.slice(at + 1).filter(({ info }) => info.role === "assistant" && info.time.completed).length
+    }
+    await until(
+      "its answer",
+      async () => wakeOf(await messages(id)),
+      (count) => count === 1,
+    )
+    expect((await counts(id)).contexts).toBe(1)
+    expect(await rig("waiting", id)).toBe(0)
+  })
+
+  test("I33 an empty session without a title: its first prompt still makes one", async () => {
+    const id = (await server.client.session.create({})).data!.id
+    await rig("track", id, box.repo.dir)
+    await rig("inject", id, "Context of a session without a title")
+    await until("delivered", () => rig("waiting", id), none)
+    const before = model.count("title")
+    await server.client.session.prompt({ sessionID: id, parts: [{ type: "text", text: "Begin: no title" }] })
+    await until(
+      "the title's request",
+      async () => model.count("title"),
+      (count) => count === before + 1,
+    )
+  })
+})
+
 describe("crashes", () => {
   let serial = 0
   const intent = (n: number) => {
@@ -230,7 +296,7 @@ describe("crashes", () => {
     return { id: `intent${n}`, messageID: `msg_${time}Intent0000000${n}`, partID: `prt_${time}Intent0000000${n}` }
   }
 
-  test.each(KILL_POINTS)("killed at: %s; then one user message and one turn", async (point) => {
+  test.each(KILL_POINTS)("I38 killed at: %s; then one user message and one turn", async (point) => {
     const id = await session(`killed at ${point}`)
     // The connection to the host breaks; a kill after the send may still let the answer through.
     const outcome = rig("start", id, intent(serial++), point).catch(() => "killed")
