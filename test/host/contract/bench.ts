@@ -39,7 +39,9 @@ export async function openBench(
   } = {},
 ): Promise<Bench> {
   const model = await startModel(() => text("Done."))
-  const box = await makeSandbox({ ...options.sandbox, model, plugin: false })
+  // The host's own snapshots cost as much as the turns; a file of facts that could depend on them turns them on.
+  const config = { snapshot: false, ...options.sandbox?.config }
+  const box = await makeSandbox({ ...options.sandbox, config, model, plugin: false })
   const probe = await makeProbe(box.root, "probe-a", options.setup ? { server: options.setup } : {})
   const more = await Promise.all(
     Object.entries(options.more ?? {}).map(([name, server]) => makeProbe(box.root, name, { server })),

@@ -7,7 +7,6 @@ import { talkTo } from "./talk.ts"
 const { fact, compare } = contract("messages")
 
 let bench: Bench
-let tree: string
 beforeAll(async () => {
   bench = await openBench({
     sandbox: { config: { agent: { other: { mode: "primary", description: "another agent" } } } },
@@ -33,7 +32,6 @@ beforeAll(async () => {
       })
     },
   })
-  tree = await bench.worktree("tree-1")
 })
 afterAll(() => bench?.dispose())
 beforeEach(() => bench.model.script(() => text("Done.")))
@@ -46,11 +44,11 @@ const mint = (prefix: "msg" | "prt") =>
   `${prefix}_${(BigInt(Date.now()) * 0x1000n + BigInt(++ids)).toString(16).padStart(12, "0").slice(-12)}00000000000000`
 
 fact("M5, facts §5", "a noReply message to an idle session is stored and costs no model request", async () => {
-  const id = await create({ directory: tree })
+  const id = await create()
   const before = bench.model.count()
   await store(id, "only stored")
   expect(await texts(id)).toEqual(["user: only stored"])
-  expect((await must(bench.client.session.status({ directory: tree })))[id]).toBeUndefined()
+  expect((await must(bench.client.session.status()))[id]).toBeUndefined()
   await turn(id, "now answer")
   expect(bench.model.count()).toBe(before + 1)
   expect(bench.model.requests.at(-1)!.messages.map((message) => message.text)).toEqual(

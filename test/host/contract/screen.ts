@@ -19,6 +19,7 @@ export interface Screen {
 }
 
 const config = {
+  snapshot: false,
   permission: { bash: "ask" },
   agent: {
     "zz-hidden": { mode: "primary", hidden: true, description: "in no list" },

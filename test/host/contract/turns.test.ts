@@ -10,6 +10,7 @@ let bench: Bench
 let tree: string
 beforeAll(async () => {
   bench = await openBench({
+    sandbox: { config: { snapshot: true } },
     setup(p) {
       p.tool("probe_tool", "For the test.", () => "the tool's answer")
       p.on("event", async ({ event }) => {
