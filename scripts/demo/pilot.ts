@@ -1,6 +1,6 @@
-import { STATUS_TITLE, type Status } from "../../src/core/task.ts"
+import type { Status } from "../../src/core/task.ts"
+import { cardIn } from "../../test/kit/screen-board.ts"
 import type { Seen, Terminal } from "../../test/kit/terminal.ts"
-import { columnOnScreen } from "./columns.ts"
 
 /** A busy machine takes its time; a demo that fails for that shows nothing. */
 const PATIENCE = 180_000
@@ -23,11 +23,7 @@ export function makePilot(tui: Terminal): Pilot {
   const pilot: Pilot = {
     sees: (what) => tui.waitFor(what, PATIENCE),
     gone: (what) => tui.waitGone(what, PATIENCE),
-    card(number, status, state) {
-      const shows = (screen: string) => columnOnScreen(screen, `#${number} `) === status && state.test(screen)
-      const toString = () => `#${number} in ${STATUS_TITLE[status]} with ${state}`
-      return pilot.sees(Object.assign(shows, { toString }))
-    },
+    card: (number, status, state) => pilot.sees(cardIn(number, status, state)),
     async boards() {
       await pilot.sees(/makes the first task/)
       return pilot.gone(/waiting for|look only/)

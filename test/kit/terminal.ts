@@ -26,6 +26,8 @@ export interface Terminal {
   press(...keys: string[]): Promise<void>
   /** Types a text character by character. */
   type(text: string): Promise<void>
+  /** Types a slash command of the host and runs it as soon as it is the one that Enter takes. */
+  slash(name: string): Promise<void>
   /** Pastes a text as a terminal does (bracketed). */
   paste(text: string): Promise<void>
   /** Clicks a cell; columns and rows count from 0, as in `lines()`. */
@@ -163,6 +165,13 @@ export async function startTerminal(
     async type(text) {
       for (const character of text) await send(character, 5)
       await send("")
+    },
+    async slash(name) {
+      await terminal.type(`/${name}`)
+      // The host's list is narrowed late: it still has all commands when the whole name stands in the prompt.
+      const first = (now: string) => /\/([\w-]+) .*\S/.exec(now)?.[1] === name
+      await until(first, `waiting for /${name} to be the first of the list`, 90_000)
+      await terminal.press("enter")
     },
     paste: (text) => send(`\x1b[200~${text}\x1b[201~`),
     async click(col, row) {

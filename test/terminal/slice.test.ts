@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { startModel, type Model } from "../kit/model.ts"
+import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
+import { board, cardIn } from "../kit/screen-board.ts"
+import { startTui, type Terminal } from "../kit/terminal.ts"
+
+/** A card's whole life as a person goes through it at the size of a plain terminal: one boot, and a restart at the end. */
+let model: Model
+let box: Sandbox
+let tui: Terminal
+
+beforeAll(async () => {
+  model = await startModel()
+  box = await makeSandbox({ model, where: "project" })
+  tui = await startTui(box, { cols: 80, rows: 24 })
+})
+afterAll(async () => {
+  await tui?.stop()
+  await box?.dispose()
+  await model?.dispose()
+})
+
+const EMPTY = "n makes the first task"
+const git = async (...args: string[]) => (await box.repo.git(...args)).trim()
+
+/** Nothing is wider than the screen, and no word of ours is cut at its edge. */
+function expectFits(screen: string) {
+  const lines = screen.split("\n")
+  expect(lines).toHaveLength(24)
+  expect(Math.max(...lines.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80)
+}
+
+function requestsByKind() {
+  const counts: Record<string, number> = {}
+  for (const { kind } of model.requests) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
+}
+
+describe("a card's life by keys, at 80×24", () => {
+  test("<leader>k opens the board, q closes it, /kagan opens it again", async () => {
+    await tui.waitFor("ctrl+p")
+    await tui.press("ctrl+x", "k")
+    const empty = await tui.waitFor(EMPTY)
+    expectFits(empty)
+    expect(empty).toMatch(/Backlog 0 +In Progress 0\/2 +Review 0 +Done 0/)
+    await tui.press("q")
+    await tui.waitGone(EMPTY)
+    await tui.slash("kagan")
+    await tui.waitFor(EMPTY)
+  })
+
+  test("n takes a title, letters that are keys on the board included, and Enter creates", async () => {
+    await tui.press("n")
+    await tui.waitFor("New task")
+    await tui.type("mjkqx? greet the reader")
+    await tui.press("enter")
+    const screen = await tui.waitFor(cardIn(1, "backlog", "1 answer needed"))
+    expectFits(screen)
+    expect(board(screen).selected).toMatchObject({ number: 1, title: "mjkqx? greet the reader" })
+    expect(await git("branch", "--list", "--format=%(refname:short)", "kagan/*")).toBe("kagan/1-mjkqx-greet-the-reader")
+  })
+
+  test("a move that is refused says why, and the card stays", async () => {
+    await tui.press("m")
+    await tui.waitFor("1 required decision is open")
+    expect(board(tui.screen()).card(1)?.status).toBe("backlog")
+    await tui.press("esc")
+    await tui.waitGone("1 required decision is open")
+  })
+
+  test("i answers the decisions, m starts the work, and the reviewer has read it in Review", async () => {
+    await tui.press("i")
+    expectFits(await tui.waitFor("Which file holds the greeting?"))
+    await tui.press("enter")
+    await tui.waitFor("In which language?")
+    await tui.press("enter")
+    await tui.waitGone("In which language?")
+    await tui.waitFor(cardIn(1, "backlog", "ready"))
+    await tui.press("m")
+    expectFits(await tui.waitFor(cardIn(1, "review", "1 finding · 0 ruled")))
+  })
+
+  test("a says what stands in the way", async () => {
+    await tui.press("a")
+    await tui.waitFor("1 finding has no ruling")
+    await tui.press("esc")
+    await tui.waitGone("1 finding has no ruling")
+  })
+
+  test("o opens its session, and the board is one key away", async () => {
+    await tui.press("o")
+    const session = await tui.waitFor("Please do task #1")
+    // What is told to the model beside the person's words is not in the transcript.
+    expect(session).not.toContain("Write a greeting into")
+    await tui.press("ctrl+x", "k")
+    await tui.waitFor(cardIn(1, "review", "1 finding · 0 ruled"))
+  })
+
+  test("v shows the finding on its line, i rules it intended", async () => {
+    await tui.press("v")
+    const review = await tui.waitFor("The greeting has no name in it")
+    expectFits(review)
+    await tui.waitFor("Hello, number 1")
+    await tui.press("i")
+    await tui.waitFor("1 finding, 1 ruled")
+    await tui.press("q")
+    await tui.waitFor(cardIn(1, "review", "all ruled"))
+  })
+
+  test("a merges: the base has exactly the snapshot's changes, and the model was asked for nothing else", async () => {
+    const before = await git("rev-parse", "main")
+    await tui.press("a")
+    expectFits(await tui.waitFor("Enter merges"))
+    await tui.press("enter")
+    expectFits(await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/)))
+
+    expect(await git("rev-parse", "main^")).toBe(before)
+    const snapshots = await git("for-each-ref", "--format=%(objectname)", "refs/kagan/1/")
+    expect(snapshots).toMatch(/^[0-9a-f]{40}$/)
+    expect(await git("rev-parse", "main^{tree}")).toBe(await git("rev-parse", `${snapshots}^{tree}`))
+    expect(await git("diff", "--name-status", "main^", "main")).toBe("A\tgreeting.txt")
+    expect(await git("status", "--porcelain")).toBe("?? opencode.json\n?? tui.json")
+    // Each of the three calls a tool once and ends with a word.
+    expect(requestsByKind()).toEqual({ intake: 2, work: 2, validator: 2 })
+  })
+
+  test("after a restart the board shows the same, and nobody is asked again", async () => {
+    const before = board(tui.screen()).card(1)
+    await tui.quit()
+    tui = await startTui(box, { cols: 80, rows: 24 })
+    await tui.waitFor("ctrl+p")
+    await tui.press("ctrl+x", "k")
+    const screen = await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/))
+    expect(board(screen).card(1)).toEqual(before)
+    await tui.waitGone("connecting")
+    expect(requestsByKind()).toEqual({ intake: 2, work: 2, validator: 2 })
+  })
+})
