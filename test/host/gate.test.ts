@@ -163,7 +163,7 @@ describe("wakes", () => {
 })
 
 describe("injection costs no request and stands in the right place", () => {
-  test("I1 I8 while idle", async () => {
+  test("I1 I8 I41 while idle", async () => {
     const id = await session("idle")
     const before = model.count()
     await rig("inject", id, "Context of the idle session")
