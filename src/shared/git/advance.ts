@@ -8,7 +8,7 @@ import { joinNul, pathIn, splitNul } from "./bytes.ts"
 import { inTheWay } from "./checkout.ts"
 import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
 import { changedFiles, resolveCommit, type ChangedFile } from "./history.ts"
-import { explainBlocked, guardPrograms } from "./programs.ts"
+import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { gitLink } from "./worktree-state.ts"
@@ -29,9 +29,11 @@ interface Note extends Advance {
 }
 
 const NOTE = "kagan-advancing.json"
+/** For moving a branch without files. */
+const NO_GUARD: ProgramGuard = { args: [], blocked: [] }
 
 /** Moves a branch from one commit to a later one; where it is checked out, by a fast-forward in that checkout. */
-export async function advance(repo: Repository, wanted: Advance, trustedFilters?: readonly string[]): GitResult<void> {
+export async function advance(repo: Repository, wanted: Advance, guard: ProgramGuard): GitResult<void> {
   const { target, from, to, checkout } = wanted
   const ref = `refs/heads/${target}`
   if (checkout === undefined) {
@@ -42,25 +44,22 @@ export async function advance(repo: Repository, wanted: Advance, trustedFilters?
     const now = await resolveCommit(repo, ref)
     return now.ok && now.value !== from ? moved(target, from, now.value) : set
   }
-  const now = await resolveCommit(repo, ref)
-  if (!now.ok) return now
-  if (now.value !== from) return moved(target, from, now.value)
-  const head = await repo.git.run(["rev-parse", "--symbolic-full-name", "HEAD"], { cwd: checkout })
+  const head = await repo.git.run(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"], { cwd: checkout })
   if (!head.ok) return head
-  if (head.value.stdout.trim() !== ref) {
+  const [commit, name] = head.value.stdout.trim().split("\n") as [string, string]
+  if (name !== ref) {
     return fail("target_moved", `${checkout} was switched to another branch meanwhile`, { target, expected: from })
   }
-  return fastForward(repo, { ...wanted, checkout }, trustedFilters)
+  if (commit !== from) return moved(target, from, commit)
+  return fastForward(repo, { ...wanted, checkout }, guard)
 }
 
 async function fastForward(
   repo: Repository,
   wanted: Advance & { readonly checkout: string },
-  trustedFilters?: readonly string[],
+  guard: ProgramGuard,
 ): GitResult<void> {
   const { target, to, checkout } = wanted
-  const guard = await guardPrograms(repo.git, checkout, trustedFilters)
-  if (!guard.ok) return guard
   const file = join(await gitDirOf(checkout), NOTE)
   const note: Note = { ...wanted, pid: process.pid }
   try {
@@ -68,7 +67,7 @@ async function fastForward(
   } catch (error) {
     return ioFailure(file, "writing", error)
   }
-  const args = [...guard.value.args, "merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", to]
+  const args = [...guard.args, "merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", to]
   const merged = await whileLocked(repo.git.clock, () =>
     repo.git.run(args, {
       cwd: checkout,
@@ -90,7 +89,7 @@ async function fastForward(
   if (merged.ok) return fail("target_moved", `${target} moved while it was merged into`, { target, expected: to })
   const files = filesInWords(merged.error.stderr ?? "")
   if (files.length > 0) return inTheWay(checkout, { changed: [], untracked: files, ignored: [] })
-  return explainBlocked(merged, guard.value) as typeof merged
+  return explainBlocked(merged, guard) as typeof merged
 }
 
 /**
@@ -136,7 +135,8 @@ async function mend(repo: Repository, file: string, note: Note): GitResult<void>
     })
     if (!indexed.ok) return indexed
     // The index is written when all files lie there; only the branch is behind.
-    const done = indexed.value.code === 0 ? await advance(repo, { target, from, to }) : await takeBack(repo, note)
+    const done =
+      indexed.value.code === 0 ? await advance(repo, { target, from, to }, NO_GUARD) : await takeBack(repo, note)
     if (!done.ok) return done
   }
   await rm(file, { force: true })

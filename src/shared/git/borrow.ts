@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { isAlive, isGroupAlive } from "./alive.ts"
 import { operationIn } from "./checkout.ts"
-import { explainCommit, signs, withNewline, type CommitHooks } from "./commit.ts"
+import { explainCommit, withNewline, type CommitHooks } from "./commit.ts"
 import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./failure.ts"
 import { diskTree, hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
 import { resolveCommit } from "./history.ts"
@@ -45,6 +45,7 @@ export interface BorrowWanted {
   readonly parents: readonly string[]
   readonly message: string
   readonly hooks: CommitHooks
+  readonly signed: boolean
   readonly timeoutMs: number
 }
 
@@ -54,7 +55,7 @@ const OURS = ["MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "kagan-message"]
 
 /** Makes the commit with the person's hooks. Whatever happens, the worktree is as it was; a hook's own edits are kept. */
 export async function borrowForCommit(wanted: BorrowWanted): GitResult<string> {
-  const { repo, worktree, hooks } = wanted
+  const { repo, worktree } = wanted
   const gitDir = await gitLink(worktree)
   if (gitDir === undefined) {
     return fail("folder_missing", `the folder ${worktree} is missing: restore it, the commit hooks run there`, {
@@ -79,7 +80,7 @@ export async function borrowForCommit(wanted: BorrowWanted): GitResult<string> {
     const back = await giveBack(repo, borrowed, edits.ok ? edits.value : undefined)
     if (!back.ok) return back
     if (!edits.ok) return edits
-    if (edits.value === undefined) return made.ok ? made : err(await refusal(repo, worktree, made.error, hooks))
+    if (edits.value === undefined) return made.ok ? made : err(refusal(wanted, made.error))
     const { files } = edits.value
     const where = back.value.applied
       ? "its edits are in the task's worktree: review again"
@@ -272,9 +273,8 @@ async function settleForward(repo: Repository, borrowed: Borrowed): GitResult<{ 
   return ok({ applied: true })
 }
 
-async function refusal(repo: Repository, worktree: string, error: GitFailure, hooks: CommitHooks): Promise<GitFailure> {
-  const signed = await signs(repo.git, worktree)
-  const explained = explainCommit(error, signed.ok && signed.value)
+function refusal({ hooks, signed }: BorrowWanted, error: GitFailure): GitFailure {
+  const explained = explainCommit(error, signed)
   if (explained !== error || error.kind !== "failed" || !error.data.command.startsWith("git commit")) return explained
   const hook = hooks.names.length === 1 ? hooks.names[0]! : "a commit hook"
   const output = error.stderr ?? ""

@@ -4,10 +4,10 @@ import { ok } from "../../core/result.ts"
 import { joinNul, pathIn, splitNul } from "./bytes.ts"
 import { fail, nameSome, type GitResult, type Operation } from "./failure.ts"
 import { changedFiles } from "./history.ts"
-import { explainBlocked, guardPrograms } from "./programs.ts"
+import { explainBlocked, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { readStatus } from "./status.ts"
-import { adminFolder, listWorktrees } from "./worktree-state.ts"
+import { adminFolder, type WorktreeEntry } from "./worktree-state.ts"
 
 /** What a person has begun in a checkout and not finished; `branch` is the one it will move when it ends. */
 export interface UnderWay {
@@ -40,11 +40,13 @@ export async function operationIn(gitDir: string): Promise<UnderWay | undefined>
  * The checkout in which a branch stands, or `undefined`. Refused while an operation is under way there, or elsewhere
  * for that branch.
  */
-export async function targetCheckout(repo: Repository, branch: string): GitResult<string | undefined> {
-  const entries = await listWorktrees(repo)
-  if (!entries.ok) return entries
+export async function targetCheckout(
+  repo: Repository,
+  branch: string,
+  entries: readonly WorktreeEntry[],
+): GitResult<string | undefined> {
   const found: string[] = []
-  for (const [i, entry] of entries.value.entries()) {
+  for (const [i, entry] of entries.entries()) {
     if (entry.bare) continue
     // The main checkout is listed by its git folder's parent, which is not where core.worktree may put it.
     const path = i === 0 ? repo.root : entry.path
@@ -77,13 +79,13 @@ export async function refuseInTheWay(
   checkout: string,
   from: string,
   to: string,
-  trustedFilters?: readonly string[],
+  guard: ProgramGuard,
 ): GitResult<void> {
-  const guard = await guardPrograms(repo.git, checkout, trustedFilters)
-  if (!guard.ok) return guard
-  const status = await readStatus(repo.git, checkout, { untracked: "no", renames: false, guard: guard.value.args })
-  if (!status.ok) return explainBlocked(status, guard.value) as typeof status
-  const changes = await changedFiles(repo, from, to)
+  const [status, changes] = await Promise.all([
+    readStatus(repo.git, checkout, { untracked: "no", renames: false, guard: guard.args }),
+    changedFiles(repo, from, to),
+  ])
+  if (!status.ok) return explainBlocked(status, guard) as typeof status
   if (!changes.ok) return changes
   const touches = overlap(changes.value.map((change) => change.path))
   const changed = status.value.filter((entry) => touches(entry.path)).map((entry) => entry.path)

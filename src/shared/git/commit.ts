@@ -1,9 +1,9 @@
 import { access, constants, stat } from "node:fs/promises"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { err, ok } from "../../core/result.ts"
-import { decodePath, splitNul } from "./bytes.ts"
 import { fail, type GitFailure, type GitResult } from "./failure.ts"
 import type { Git } from "./runner.ts"
+import { settingOf, type Setting } from "./settings.ts"
 
 const COMMIT_HOOKS = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]
 
@@ -16,25 +16,20 @@ export interface CommitWanted {
   /** Stored character for character. */
   readonly message: string
   readonly timeoutMs: number
+  /** The person signs their commits. */
+  readonly signed: boolean
 }
 
 /** A commit in the person's name, signed where they sign. Moves no branch. */
 export async function commitTree(wanted: CommitWanted): GitResult<string> {
   const { git, cwd, tree, parents } = wanted
-  const signed = await signs(git, cwd)
-  if (!signed.ok) return signed
+  const signed = wanted.signed ? ["-S"] : []
   const made = await git.run(
-    ["commit-tree", ...(signed.value ? ["-S"] : []), ...parents.flatMap((parent) => ["-p", parent]), "-F", "-", tree],
+    ["commit-tree", ...signed, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-", tree],
     { cwd, stdin: withNewline(wanted.message), asPerson: true, timeoutMs: wanted.timeoutMs },
   )
   if (made.ok) return ok(made.value.stdout.trim())
-  return err(explainCommit(made.error, signed.value))
-}
-
-/** Whether the person signs their commits there. */
-export async function signs(git: Git, cwd: string): GitResult<boolean> {
-  const setting = await git.run(["config", "--type=bool", "--default=false", "--get", "commit.gpgSign"], { cwd })
-  return setting.ok ? ok(setting.value.stdout.trim() === "true") : setting
+  return err(explainCommit(made.error, wanted.signed))
 }
 
 /** For commits that are never published, where the person has set no name. */
@@ -76,33 +71,35 @@ export interface CommitHooks {
 }
 
 /** The commit hooks that would run in a checkout; a configured hook folder that is not there is a failure. */
-export async function commitHooks(git: Git, checkout: string): GitResult<CommitHooks | undefined> {
-  const setting = await git.run(["config", "--null", "--get", "core.hooksPath"], {
-    cwd: checkout,
-    okCodes: [0, 1],
-    asPerson: true,
-  })
-  if (!setting.ok) return setting
-  const [configured] = splitNul(setting.value.bytes)
+export async function commitHooks(
+  git: Git,
+  commonDir: string,
+  checkout: string,
+  settings: readonly Setting[],
+): GitResult<CommitHooks | undefined> {
+  const configured = settingOf(settings, "core.hookspath")
   if (configured === "/dev/null") return ok(undefined)
-  const asked = await git.run(["rev-parse", "--path-format=absolute", "--git-path", "hooks"], {
-    cwd: checkout,
-    asPerson: true,
-  })
-  if (!asked.ok) return asked
-  const folder = decodePath(asked.value.bytes).replace(/\n$/, "")
-  const there = await stat(folder).catch(() => undefined)
+  const folder = configured === undefined ? ok(join(commonDir, "hooks")) : await hooksFolder(git, checkout, configured)
+  if (!folder.ok) return folder
+  const there = await stat(folder.value).catch(() => undefined)
   if (!there?.isDirectory()) {
     if (configured === undefined) return ok(undefined)
     return fail(
       "hook_missing",
-      `core.hooksPath names ${folder}, which does not exist: run the project's setup in the task's worktree, then merge again`,
-      { path: folder },
+      `core.hooksPath names ${folder.value}, which does not exist: run the project's setup in the task's worktree, then merge again`,
+      { path: folder.value },
     )
   }
   const names: string[] = []
-  for (const name of COMMIT_HOOKS) if (await isExecutable(join(folder, name))) names.push(name)
-  return ok(names.length > 0 ? { folder, names } : undefined)
+  for (const name of COMMIT_HOOKS) if (await isExecutable(join(folder.value, name))) names.push(name)
+  return ok(names.length > 0 ? { folder: folder.value, names } : undefined)
+}
+
+/** A relative folder is one of the checkout; a home folder is for git to find. */
+async function hooksFolder(git: Git, checkout: string, configured: string): GitResult<string> {
+  if (!configured.startsWith("~")) return ok(resolve(checkout, configured))
+  const found = await git.run(["config", "--type=path", "--get", "core.hooksPath"], { cwd: checkout, asPerson: true })
+  return found.ok ? ok(found.value.stdout.trim()) : found
 }
 
 export function withNewline(message: string): string {

@@ -1,32 +1,41 @@
 import { ok } from "../../core/result.ts"
-import { splitNul } from "./bytes.ts"
+import { encodePath, splitNul } from "./bytes.ts"
 import { fail, type GitResult } from "./failure.ts"
 import type { Repository } from "./repository.ts"
 
-/** The commit that a branch, tag or id names. */
-export async function resolveCommit(repo: Repository, name: string): GitResult<string> {
-  const answer = await repo.git.run(["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
+/** The ids that names have (`main^{commit}`, `main:a.txt`); `undefined` for a name of nothing. One call for all. */
+export async function lookUp(repo: Repository, names: readonly string[]): GitResult<readonly (string | undefined)[]> {
+  // A line break would begin another name; no ref has one.
+  const lines = names.map((name) => (/[\n\0]/.test(name) ? "" : name))
+  const answer = await repo.git.run(["cat-file", "--batch-check=%(objectname)"], {
     cwd: repo.commonDir,
-    okCodes: [0, 1],
+    stdin: encodePath(`${lines.join("\n")}\n`),
   })
-  if (!answer.ok) {
-    if (answer.error.kind === "failed" && answer.error.data.code === 128) return missing(name)
-    return answer
-  }
-  return answer.value.code === 0 ? ok(answer.value.stdout.trim()) : missing(name)
+  if (!answer.ok) return answer
+  const ids = answer.value.stdout.split("\n").slice(0, -1)
+  if (ids.length !== names.length)
+    return fail("unreadable", "git cat-file answered something unknown", { what: "cat-file" })
+  return ok(ids.map((id) => (/^[0-9a-f]{40,64}$/.test(id) ? id : undefined)))
 }
 
-function missing(name: string) {
+/** The commit that a branch, tag or id names. */
+export async function resolveCommit(repo: Repository, name: string): GitResult<string> {
+  const found = await lookUp(repo, [`${name}^{commit}`])
+  if (!found.ok) return found
+  if (found.value[0] !== undefined) return ok(found.value[0])
   return fail("branch_missing", `there is no branch or commit ${name.replace(/^refs\/heads\//, "")}`, { branch: name })
 }
 
 /** The commit that a base names: a local branch before a remote-tracking one before anything else. */
 export async function resolveBase(repo: Repository, base: string): GitResult<string> {
   const tried = base.startsWith("refs/") ? [base] : [`refs/heads/${base}`, `refs/remotes/${base}`, base]
-  for (const name of tried) {
-    const commit = await resolveCommit(repo, name)
-    if (commit.ok || commit.error.kind !== "branch_missing") return commit
-  }
+  const found = await lookUp(
+    repo,
+    tried.map((name) => `${name}^{commit}`),
+  )
+  if (!found.ok) return found
+  const commit = found.value.find((id) => id !== undefined)
+  if (commit !== undefined) return ok(commit)
   if (!repo.hasCommit) {
     return fail("no_commit", `${repo.root} has no commit yet: a task needs one to start from`, { path: repo.root })
   }
@@ -73,8 +82,8 @@ export async function mergeBase(repo: Repository, one: string, other: string): G
 
 /** The tree of a commit. */
 export async function treeOfCommit(repo: Repository, commit: string): GitResult<string> {
-  const answer = await repo.git.run(["rev-parse", "--verify", "--end-of-options", `${commit}^{tree}`], {
-    cwd: repo.commonDir,
-  })
-  return answer.ok ? ok(answer.value.stdout.trim()) : answer
+  const found = await lookUp(repo, [`${commit}^{tree}`])
+  if (!found.ok) return found
+  if (found.value[0] !== undefined) return ok(found.value[0])
+  return fail("branch_missing", `there is no commit ${commit}`, { branch: commit })
 }

@@ -4,11 +4,10 @@ import { join } from "node:path"
 import { ok, type Result } from "../../core/result.ts"
 import { splitNul } from "./bytes.ts"
 import { fail, type GitFailure, type GitResult } from "./failure.ts"
-import { mergeBase } from "./history.ts"
-import { guardPrograms } from "./programs.ts"
+import { lookUp, mergeBase } from "./history.ts"
+import { guardPrograms, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import type { GitOutput } from "./runner.ts"
-import { treeEntries } from "./tree.ts"
 
 export interface MergedTree {
   /** The result; with conflicts it holds markers and must not be used. */
@@ -20,11 +19,13 @@ export interface MergedTree {
  * Merges two commits as objects: no checkout, index or branch is touched. How files merge (`merge=union` and the like)
  * is for the attributes of the side that is merged into to say, and not for the task's.
  */
-export async function mergeTrees(repo: Repository, ours: string, theirs: string): GitResult<MergedTree> {
-  // Without common history git would only say "refusing to merge"; here a shallow clone is named.
-  const base = await mergeBase(repo, ours, theirs)
-  if (!base.ok) return base
-  const guard = await guardPrograms(repo.git, repo.commonDir)
+export async function mergeTrees(
+  repo: Repository,
+  ours: string,
+  theirs: string,
+  known?: ProgramGuard,
+): GitResult<MergedTree> {
+  const guard = known ? ok(known) : await guardPrograms(repo.git, repo.commonDir)
   if (!guard.ok) return guard
   const folder = await mkdtemp(join(tmpdir(), "kagan-merge-"))
   try {
@@ -37,7 +38,10 @@ export async function mergeTrees(repo: Repository, ours: string, theirs: string)
       okCodes: [0, 1],
       timeoutMs: 120_000,
     })
-    return answer.ok ? read(answer.value) : answer
+    if (answer.ok) return read(answer.value)
+    // Git only says "refusing to merge unrelated histories"; a shallow clone is to be named.
+    const base = await mergeBase(repo, ours, theirs)
+    return base.ok ? answer : base
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -45,12 +49,12 @@ export async function mergeTrees(repo: Repository, ours: string, theirs: string)
 
 /** Git reads attributes from the work tree: here one that holds nothing else. */
 async function attributesOf(repo: Repository, commit: string, folder: string): GitResult<void> {
-  const found = await treeEntries(repo.git, repo.commonDir, commit, [".gitattributes"])
+  const found = await lookUp(repo, [`${commit}:.gitattributes`])
   if (!found.ok) return found
-  const entry = found.value.get(".gitattributes")
-  if (entry === undefined || !entry.mode.startsWith("100")) return ok()
-  const blob = await repo.git.run(["cat-file", "blob", entry.object], { cwd: repo.commonDir })
-  if (!blob.ok) return blob
+  if (found.value[0] === undefined) return ok()
+  const blob = await repo.git.run(["cat-file", "blob", found.value[0]], { cwd: repo.commonDir })
+  // A folder or a link of that name says nothing.
+  if (!blob.ok) return ok()
   await writeFile(join(folder, ".gitattributes"), blob.value.bytes)
   return ok()
 }

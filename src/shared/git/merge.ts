@@ -7,11 +7,14 @@ import { splitNul } from "./bytes.ts"
 import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
-import { mergeBase, resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
+import { resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
+import { planMerge } from "./merge-plan.ts"
 import { mergeTrees } from "./merge-tree.ts"
+import { guardFrom } from "./programs.ts"
 import type { Repository } from "./repository.ts"
+import { isOn, readSettings, type Setting } from "./settings.ts"
 import { changedSince } from "./snapshot.ts"
-import { gitLink, worktreeState } from "./worktree-state.ts"
+import { gitLink, listWorktrees, worktreeState, type WorktreeEntry } from "./worktree-state.ts"
 
 export interface Forecast {
   /** The target's commit that this is about. */
@@ -33,11 +36,13 @@ export async function forecast(wanted: {
   const { repo, snapshot } = wanted
   const target = await resolveBase(repo, wanted.target)
   if (!target.ok) return target
-  const merged = await mergeTrees(repo, target.value, snapshot)
+  const [merged, tree, behind] = await Promise.all([
+    mergeTrees(repo, target.value, snapshot),
+    treeOfCommit(repo, target.value),
+    repo.git.run(["rev-list", "--count", `${snapshot}..${target.value}`], { cwd: repo.commonDir }),
+  ])
   if (!merged.ok) return merged
-  const tree = await treeOfCommit(repo, target.value)
   if (!tree.ok) return tree
-  const behind = await repo.git.run(["rev-list", "--count", `${snapshot}..${target.value}`], { cwd: repo.commonDir })
   if (!behind.ok) return behind
   return ok({
     target: target.value,
@@ -100,55 +105,46 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
   }
   const mended = await mendAdvance(repo, target)
   if (!mended.ok) return mended
-  const from = await targetCommit(repo, target)
+  const there = wanted.worktree !== undefined && (await gitLink(wanted.worktree)) !== undefined
+  const [from, entries, settings] = await Promise.all([
+    targetCommit(repo, target),
+    listWorktrees(repo),
+    readSettings(repo.git, there ? wanted.worktree! : repo.root),
+  ])
   if (!from.ok) return from
+  if (!entries.ok) return entries
+  if (!settings.ok) return settings
   if (wanted.expected !== undefined && wanted.expected !== from.value) return moved(target, wanted.expected, from.value)
-  const tree = await planTree(wanted, from.value)
+  const guard = guardFrom(settings.value, wanted.trustedFilters)
+  const [tree, unchanged] = await Promise.all([
+    planMerge(repo, { target, from: from.value, snapshot }, guard),
+    refuseChanged(wanted, entries.value),
+  ])
   if (!tree.ok) return tree
-  const checkout = await targetCheckout(repo, target)
+  const checkout = await targetCheckout(repo, target, entries.value)
   if (!checkout.ok) return checkout
   if (checkout.value !== undefined) {
-    const before = await refuseInTheWay(repo, checkout.value, from.value, tree.value, wanted.trustedFilters)
+    const before = await refuseInTheWay(repo, checkout.value, from.value, tree.value, guard)
     if (!before.ok) return before
   }
-  const unchanged = await refuseChanged(wanted)
   if (!unchanged.ok) return unchanged
 
   const where = wanted.worktree === undefined ? {} : { worktree: wanted.worktree }
   await wanted.journal?.({ step: "committing", target, from: from.value, snapshot, ...where })
-  const commit = await makeCommit(wanted, from.value, tree.value, checkout.value)
-  if (!commit.ok) return commit
   const at = checkout.value === undefined ? {} : { checkout: checkout.value }
+  const commit = await makeCommit(wanted, {
+    from: from.value,
+    tree: tree.value,
+    settings: settings.value,
+    there,
+    ...at,
+  })
+  if (!commit.ok) return commit
   await wanted.journal?.({ step: "advancing", target, from: from.value, to: commit.value })
-  const advanced = await advance(repo, { target, from: from.value, to: commit.value, ...at }, wanted.trustedFilters)
+  const advanced = await advance(repo, { target, from: from.value, to: commit.value, ...at }, guard)
   if (!advanced.ok) return advanced
   await wanted.journal?.({ step: "merged", target, commit: commit.value })
   return ok({ commit: commit.value, target, from: from.value, ...at })
-}
-
-export type Resumed = { readonly kind: "merged"; readonly commit: string } | { readonly kind: "not_merged" }
-
-/** After a crash: puts a borrowed worktree back and says whether the target has the merge. */
-export async function resumeMerge(wanted: {
-  readonly repo: Repository
-  readonly steps: readonly MergeStep[]
-}): GitResult<Resumed> {
-  const { repo, steps } = wanted
-  const begun = steps.findLast((step) => step.step === "committing")
-  if (!begun) return ok({ kind: "not_merged" })
-  if (begun.worktree !== undefined) {
-    const returned = await returnBorrowed(repo, begun.worktree)
-    if (!returned.ok) return returned
-  }
-  const advancing = steps.findLast((step) => step.step === "advancing")
-  const found = await findMerge({
-    repo,
-    target: begun.target,
-    snapshot: begun.snapshot,
-    ...(advancing ? { commit: advancing.to } : {}),
-  })
-  if (!found.ok) return found
-  return ok(found.value === undefined ? { kind: "not_merged" } : { kind: "merged", commit: found.value })
 }
 
 /**
@@ -211,38 +207,10 @@ async function targetCommit(repo: Repository, target: string): GitResult<string>
   return fail("base_gone", text, { branch: target })
 }
 
-/** The tree that will land, or why nothing can. */
-async function planTree(wanted: MergeWanted, from: string): GitResult<string> {
-  const { repo, target, snapshot } = wanted
-  const merged = await mergeTrees(repo, from, snapshot)
-  if (!merged.ok) return merged
-  if (merged.value.conflicts.length > 0) {
-    const files = merged.value.conflicts
-    return fail("conflicts", `conflict with ${target} in ${nameSome(files)}`, { files, target })
-  }
-  const has = await treeOfCommit(repo, from)
-  if (!has.ok) return has
-  if (merged.value.tree !== has.value) return ok(merged.value.tree)
-  const start = await mergeBase(repo, from, snapshot)
-  if (!start.ok) return start
-  const [before, after] = [await treeOfCommit(repo, start.value), await treeOfCommit(repo, snapshot)]
-  if (!before.ok) return before
-  if (!after.ok) return after
-  const inside = await repo.git.run(["merge-base", "--is-ancestor", snapshot, from], {
-    cwd: repo.commonDir,
-    okCodes: [0, 1],
-  })
-  if (!inside.ok) return inside
-  if (before.value === after.value && inside.value.code === 1) {
-    return fail("nothing_to_merge", `the task changes nothing that ${target} does not have`, { target })
-  }
-  return fail("already_merged", `${target} has all of this already`, { target, commit: from })
-}
-
-async function refuseChanged(wanted: MergeWanted): GitResult<void> {
+async function refuseChanged(wanted: MergeWanted, entries: readonly WorktreeEntry[]): GitResult<void> {
   const { repo, worktree, branch, snapshot } = wanted
   if (worktree === undefined) return ok()
-  const state = await worktreeState(repo, worktree, branch)
+  const state = await worktreeState(repo, worktree, branch, entries)
   if (!state.ok) return state
   // Without the folder there is nothing that could differ; the snapshot holds the work.
   if (state.value.kind === "missing") return ok()
@@ -255,7 +223,6 @@ async function refuseChanged(wanted: MergeWanted): GitResult<void> {
     repo,
     worktree,
     indexFile: join((await gitLink(worktree)) ?? repo.commonDir, "kagan-private"),
-    base: wanted.target,
     snapshot,
     ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
   })
@@ -264,31 +231,30 @@ async function refuseChanged(wanted: MergeWanted): GitResult<void> {
   return files.length === 0 ? ok() : fail("changed_since_review", `changed since review: ${nameSome(files)}`, { files })
 }
 
-async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string, checkout?: string): GitResult<string> {
+interface Planned {
+  readonly from: string
+  readonly tree: string
+  readonly settings: readonly Setting[]
+  /** The task's worktree is where it belongs. */
+  readonly there: boolean
+  readonly checkout?: string
+}
+
+async function makeCommit(wanted: MergeWanted, planned: Planned): GitResult<string> {
   const { repo, snapshot, strategy, message, worktree } = wanted
+  const { from, settings, there, checkout } = planned
+  const cwd = checkout ?? repo.root
   const parents = strategy === "squash" ? [from] : [from, snapshot]
-  const there = worktree !== undefined && (await gitLink(worktree)) !== undefined
-  const hooks = await commitHooks(repo.git, there ? worktree : (checkout ?? repo.root))
+  const signed = isOn(settings, "commit.gpgsign")
+  const hooks = await commitHooks(repo.git, repo.commonDir, there ? worktree! : cwd, settings)
   if (!hooks.ok) return hooks
   if (hooks.value === undefined) {
-    const cwd = checkout ?? repo.root
-    return commitTree({
-      git: repo.git,
-      cwd,
-      tree: mergedTree,
-      parents,
-      message,
-      timeoutMs: wanted.commitTimeoutMs ?? 60_000,
-    })
+    const timeoutMs = wanted.commitTimeoutMs ?? 60_000
+    return commitTree({ git: repo.git, cwd, tree: planned.tree, parents, message, signed, timeoutMs })
   }
-  if (!there) {
-    return fail(
-      "hook_missing",
-      "there are commit hooks, and the task's worktree, where they run, is missing: restore it",
-      {
-        path: hooks.value.folder,
-      },
-    )
+  if (!there || worktree === undefined) {
+    const text = "there are commit hooks, and the task's worktree, where they run, is missing: restore it"
+    return fail("hook_missing", text, { path: hooks.value.folder })
   }
   const tree = await treeOfCommit(repo, snapshot)
   if (!tree.ok) return tree
@@ -296,10 +262,11 @@ async function makeCommit(wanted: MergeWanted, from: string, mergedTree: string,
     repo,
     worktree,
     tree: tree.value,
-    mergedTree,
+    mergedTree: planned.tree,
     from,
     parents,
     message,
+    signed,
     hooks: hooks.value,
     timeoutMs: wanted.commitTimeoutMs ?? 600_000,
   })

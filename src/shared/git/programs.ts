@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto"
 import { err, ok, type Result } from "../../core/result.ts"
-import { splitNul } from "./bytes.ts"
 import { fail, type GitFailure, type GitResult } from "./failure.ts"
 import type { Git } from "./runner.ts"
+import { readSettings, type Setting } from "./settings.ts"
 
 /**
  * Filters and merge drivers are programs that git runs on file contents. Those that the person set for all of their
@@ -28,19 +28,17 @@ const KNOWN = [
   /^"?((\/usr(\/local)?)?\/bin\/)?git-crypt"? (clean|smudge)( --key-name=[\w-]+)?$/,
 ]
 
-export async function guardPrograms(
-  git: Git,
-  folder: string,
-  trusted: readonly string[] = [],
-): GitResult<ProgramGuard> {
-  const answer = await git.run(["config", "--list", "--null", "--show-scope"], { cwd: folder })
-  if (!answer.ok) return answer
-  const fields = splitNul(answer.value.bytes)
+export async function guardPrograms(git: Git, folder: string, trusted?: readonly string[]): GitResult<ProgramGuard> {
+  const settings = await readSettings(git, folder)
+  return settings.ok ? ok(guardFrom(settings.value, trusted)) : settings
+}
+
+/** The same from settings that were read already. */
+export function guardFrom(settings: readonly Setting[], trusted: readonly string[] = []): ProgramGuard {
   const filters = new Map<string, string[]>()
   const drivers = new Map<string, string[]>()
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (fields[i] !== "local" && fields[i] !== "worktree") continue
-    const [key = "", value = ""] = cutOnce(fields[i + 1]!, "\n")
+  for (const { scope, key, value } of settings) {
+    if (scope !== "local" && scope !== "worktree") continue
     const filter = /^filter\.(.+)\.(?:clean|smudge|process)$/s.exec(key)?.[1]
     const driver = /^merge\.(.+)\.driver$/s.exec(key)?.[1]
     if (filter !== undefined) remember(filters, filter, value)
@@ -60,7 +58,7 @@ export async function guardPrograms(
     // A driver that fails leaves a conflict, which is named to the person.
     args.push("-c", `merge.${name}.driver=false`)
   }
-  return ok({ args, blocked })
+  return { args, blocked }
 }
 
 /** Says which blocked filter made a call fail, where one did. */
@@ -92,9 +90,4 @@ function describe(name: string, commands: readonly string[]): BlockedProgram {
 
 function remember(map: Map<string, string[]>, name: string, value: string) {
   map.set(name, [...(map.get(name) ?? []), value])
-}
-
-function cutOnce(text: string, at: string): string[] {
-  const found = text.indexOf(at)
-  return found === -1 ? [text] : [text.slice(0, found), text.slice(found + at.length)]
 }

@@ -3,7 +3,7 @@ import { returnBorrowed } from "./borrow.ts"
 import { decodePath } from "./bytes.ts"
 import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
-import { changedFiles, mergeBase, resolveBase, resolveCommit, type ChangedFile } from "./history.ts"
+import { changedFiles, mergeBase, resolveBase, resolveCommit, treeOfCommit, type ChangedFile } from "./history.ts"
 import { readRecord } from "./ownership.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
@@ -102,12 +102,24 @@ export async function treeOf(wanted: Omit<TakeSnapshot, "n" | "generation" | "me
   return tree.ok ? ok(tree.value.tree) : tree
 }
 
+export interface ChangedSince extends Omit<TakeSnapshot, "n" | "generation" | "message" | "base"> {
+  readonly snapshot: string
+  /** Not needed: the snapshot says what the task's files were. */
+  readonly base?: string
+}
+
 /** What differs between the worktree and a snapshot; nothing when it still equals it. */
-export async function changedSince(
-  wanted: Omit<TakeSnapshot, "n" | "generation" | "message"> & { readonly snapshot: string },
-): GitResult<readonly ChangedFile[]> {
-  const tree = await treeOf({ ...wanted, allowLarge: true })
-  return tree.ok ? changedFiles(wanted.repo, wanted.snapshot, tree.value) : tree
+export async function changedSince(wanted: ChangedSince): GitResult<readonly ChangedFile[]> {
+  const { repo, worktree, snapshot } = wanted
+  const returned = await returnBorrowed(repo, worktree)
+  if (!returned.ok) return returned
+  const exclude = await excludeOf(wanted)
+  if (!exclude.ok) return exclude
+  const request = { ...treeRequest(wanted, exclude.value), base: snapshot, allowLarge: true }
+  const [tree, before] = await Promise.all([writeWorkingTree(request), treeOfCommit(repo, snapshot)])
+  if (!tree.ok) return tree
+  if (!before.ok) return before
+  return tree.value.tree === before.value ? ok([]) : changedFiles(repo, snapshot, tree.value.tree)
 }
 
 /** Forgets a task's snapshots, so that git may clean them up. */
@@ -127,7 +139,7 @@ export async function dropSnapshots(repo: Repository, n: number): GitResult<void
   return done.ok ? ok() : done
 }
 
-function treeRequest(wanted: Omit<TakeSnapshot, "n" | "generation">, exclude: readonly string[]): TreeRequest {
+function treeRequest(wanted: Omit<TakeSnapshot, "n" | "generation" | "base">, exclude: readonly string[]): TreeRequest {
   return {
     git: wanted.repo.git,
     worktree: wanted.worktree,

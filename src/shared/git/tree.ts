@@ -196,13 +196,17 @@ async function putBack(wanted: TreeRequest, index: string, excluded: ReadonlySet
   const { git, worktree } = wanted
   const base = wanted.base ?? "HEAD"
   const asBase = [...excluded]
-  const entries = await treeEntries(git, worktree, base, [...asBase, ...hostConfigPaths])
-  if (!entries.ok) return entries
+  const configs = new Map<string, string>()
   for (const path of hostConfigPaths) {
-    const entry = entries.value.get(path)
-    if (!entry || excluded.has(path)) continue
     const now = await readFile(join(worktree, path), "utf8").catch(() => undefined)
-    if (now === undefined || !now.includes('"$schema"')) continue
+    if (now?.includes('"$schema"') && !excluded.has(path)) configs.set(path, now)
+  }
+  if (asBase.length === 0 && configs.size === 0) return ok()
+  const entries = await treeEntries(git, worktree, base, [...asBase, ...configs.keys()])
+  if (!entries.ok) return entries
+  for (const [path, now] of configs) {
+    const entry = entries.value.get(path)
+    if (!entry) continue
     const before = await git.run(["cat-file", "blob", entry.object], { cwd: worktree })
     if (!before.ok) return before
     if (withHostSchema(before.value.stdout) === now) asBase.push(path)

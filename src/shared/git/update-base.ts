@@ -7,6 +7,7 @@ import { fail, nameSome, type GitResult } from "./failure.ts"
 import { resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
 import type { Repository } from "./repository.ts"
+import { isOn, readSettings } from "./settings.ts"
 import { treeOf } from "./snapshot.ts"
 import { gitLink, worktreeState } from "./worktree-state.ts"
 
@@ -60,6 +61,8 @@ export async function updateFromBase(wanted: UpdateFromBase): GitResult<UpdatedF
   const index =
     tree.value === committed.value ? files : await mergedWith(repo, base.value, head, committed.value, wanted.base)
   if (!index.ok) return index
+  const settings = await readSettings(repo.git, worktree)
+  if (!settings.ok) return settings
   const commit = await commitTree({
     git: repo.git,
     cwd: worktree,
@@ -67,6 +70,7 @@ export async function updateFromBase(wanted: UpdateFromBase): GitResult<UpdatedF
     parents: [head, base.value],
     message: `Merge ${wanted.base} into ${branch}`,
     timeoutMs: 60_000,
+    signed: isOn(settings.value, "commit.gpgsign"),
   })
   if (!commit.ok) return commit
   const moved = await bringForward(repo, {

@@ -76,8 +76,13 @@ export type WorktreeState =
   | { readonly kind: "branch_gone"; readonly branch: string; readonly last?: string }
 
 /** What is true of the worktree at `path`, whatever people and agents did to it by hand. */
-export async function worktreeState(repo: Repository, path: string, branch?: string): GitResult<WorktreeState> {
-  const entries = await listWorktrees(repo)
+export async function worktreeState(
+  repo: Repository,
+  path: string,
+  branch?: string,
+  known?: readonly WorktreeEntry[],
+): GitResult<WorktreeState> {
+  const entries = known ? ok(known) : await listWorktrees(repo)
   if (!entries.ok) return entries
   const entry = entries.value.find((candidate) => candidate.path === path)
   const there = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
@@ -92,8 +97,8 @@ export async function worktreeState(repo: Repository, path: string, branch?: str
   if (entry === undefined || dirname(dirname(link)) !== repo.commonDir) {
     const ours = await readRecord(repo.commonDir, path)
     if (!ours.ok) return ours
-    const known = ours.value !== undefined || basename(dirname(link)) === "worktrees"
-    return ok(known ? { kind: "broken", command: `git worktree repair ${path}` } : { kind: "foreign" })
+    const isWorktree = ours.value !== undefined || basename(dirname(link)) === "worktrees"
+    return ok(isWorktree ? { kind: "broken", command: `git worktree repair ${path}` } : { kind: "foreign" })
   }
   if (entry.branch === undefined) return ok({ kind: "detached", head: entry.head ?? "" })
   if (entry.head === undefined) {

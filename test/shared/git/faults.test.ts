@@ -92,10 +92,10 @@ describe("a fast-forward that was cut off", () => {
 
 describe("whatever happens at a git call of a task's life, a look repairs it and nothing is lost", () => {
   test.each([
-    ["the host is killed", HOST_KILLED, false, [9, 31]],
-    ["the host is killed", HOST_KILLED, true, [52, 60, 68]],
-    ["git is killed", GIT_KILLED, true, [14, 58, 66]],
-    ["git fails", GIT_FAILS, true, [27, 56, 64]],
+    ["the host is killed", HOST_KILLED, false, [9, 27]],
+    ["the host is killed", HOST_KILLED, true, [36, 46, 54]],
+    ["git is killed", GIT_KILLED, true, [14, 40, 50]],
+    ["git fails", GIT_FAILS, true, [24, 42, 48]],
   ])("%s (%s, commit hook: %s)", async (_, instead, hook, calls) => {
     for (const n of calls) expect(await survives(n, instead, hook), `there is a call ${n}`).toBe(true)
   })

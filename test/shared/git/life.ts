@@ -10,7 +10,7 @@ import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
 import { gitEnv } from "../../kit/repo.ts"
 import { bench, value, type Bench } from "./throwaway.ts"
 
-export const HOST_KILLED = "kill -9 $PPID; sleep 0.2"
+export const HOST_KILLED = "kill -9 $PPID; exit 1"
 export const GIT_KILLED = "kill -9 $$"
 export const GIT_FAILS = "echo 'fatal: unable to write: No space left on device' >&2; exit 128"
 
@@ -86,8 +86,9 @@ async function life(hook: boolean): Promise<Life> {
     async run(n, instead) {
       const count = join(it.side, "count")
       await writeFile(count, "")
-      // Calls run side by side, so they are counted by appending.
-      const shim = `#!/bin/sh\necho x >>'${count}'\n[ "$(wc -l <'${count}')" -eq ${n} ] && { ${instead}; }\nexec '${real}' "$@"\n`
+      // Calls run side by side: each is the n-th by the place of its own line.
+      const place = `$(grep -n -m1 "^$$\$" '${count}' | cut -d: -f1)`
+      const shim = `#!/bin/sh\necho $$ >>'${count}'\n[ "${place}" = ${n} ] && { ${instead}; }\nexec '${real}' "$@"\n`
       await writeFile(join(bin, "git"), shim)
       await chmod(join(bin, "git"), 0o755)
       const env = { ...gitEnv(), PATH: `${bin}:${process.env.PATH}` }
@@ -98,7 +99,7 @@ async function life(hook: boolean): Promise<Life> {
       let words = ""
       child.stderr.on("data", (chunk: Buffer) => (words += chunk.toString()))
       const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
-      return { code, calls: (await readFile(count, "utf8")).length / 2, words }
+      return { code, calls: (await readFile(count, "utf8")).split("\n").length - 1, words }
     },
   }
 }

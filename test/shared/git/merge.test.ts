@@ -2,7 +2,7 @@ import { lstat, mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs
 import { join } from "node:path"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { findMerge, forecast, mergeSnapshot, resumeMerge, type MergeStep } from "../../../src/shared/git/merge.ts"
+import { findMerge, forecast, mergeSnapshot, type MergeStep } from "../../../src/shared/git/merge.ts"
 import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
 import { bench, checkoutAt, failure, hastyGit, value, type Bench } from "./throwaway.ts"
 
@@ -74,7 +74,6 @@ describe("a merge", () => {
     expect(await readFile(join(it.repo.dir, "new.txt"), "utf8")).toBe("new\n")
     expect(await task.git("status", "--porcelain")).toBe("")
     expect(value(await findMerge({ repo: it.opened, target: "main", snapshot: snapshot.commit }))).toBe(merged.commit)
-    expect(value(await resumeMerge({ repo: it.opened, steps }))).toEqual({ kind: "merged", commit: merged.commit })
     failure(await at.merge(strategy), "already_merged")
   })
 
