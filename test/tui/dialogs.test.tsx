@@ -302,6 +302,36 @@ describe("moves", () => {
     expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_28", to: "review", asIs: true }])
   })
 
+  test("a card is dragged to another column, through the same gate", async () => {
+    const moved = { verdict: "accepted" as const, text: "" }
+    await open({
+      width: 160,
+      height: 45,
+      sessions: [task(1, "Goes"), task(2, "Stays", { lastGatedStatus: "done" })],
+      answers: { "task.move": () => moved },
+    })
+    await stage.mouse.drag(5, 2, 60, 10)
+    await stage.settle()
+    expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_1", to: "in_progress" }])
+    await stage.mouse.drag(125, 2, 5, 10)
+    await stage.settle()
+    stage.shows(/a card cannot go from Done/)
+    expect(stage.server.asked()).toHaveLength(1)
+    expect(stage.host.dialogs()).toBe(0)
+  })
+
+  test("a click selects, a second click opens the actions, and the mouse can be switched off", async () => {
+    await open({ width: 160, height: 45, sessions: [task(1, "One"), task(2, "Two")] })
+    await stage.click(5, 6)
+    stage.shows("▌#2 Two")
+    await stage.click(5, 6)
+    stage.shows("Type to narrow the actions")
+    stage.close()
+    await open({ width: 160, height: 45, sessions: [task(1, "One"), task(2, "Two")], options: { mouse: false } })
+    await stage.click(5, 6)
+    stage.shows("▌#1 One")
+  })
+
   test("J moves it between its neighbours", async () => {
     const sessions = [task(1, "One"), task(2, "Two"), task(3, "Three")]
     await open({ width: 160, height: 45, sessions, answers: { "task.reorder": () => ({ text: "" }) } })

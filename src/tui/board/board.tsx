@@ -9,6 +9,7 @@ import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
 import { joined, justify, type Segment } from "../ui/segments.ts"
 import { Column, columnCount, columnExtra } from "./column.tsx"
+import { makeHand, type Hand } from "./hand.tsx"
 import type { Commands } from "./commands.tsx"
 import { Details } from "./details.tsx"
 import { Preview } from "./preview.tsx"
@@ -27,10 +28,13 @@ export function BoardScreen(props: { readonly commands: Commands }) {
   onMount(() => app.opened())
   onCleanup(() => app.left())
 
-  const open = (card: string) => {
-    if (app.selection.card() === card) props.commands.run("kagan.menu")
-    else app.selection.select(card)
-  }
+  const hand = makeHand({
+    click(card) {
+      if (app.selection.card() === card) props.commands.run("kagan.menu")
+      else app.selection.select(card)
+    },
+    drop: (card, status) => props.commands.drop(card, status),
+  })
 
   return (
     <box
@@ -50,7 +54,7 @@ export function BoardScreen(props: { readonly commands: Commands }) {
         <Match when={layout().kind === "board"}>
           <Guarded name="board">
             <Head width={size().width} layout={layout() as BoardLayout} />
-            <Body commands={props.commands} layout={layout() as BoardLayout} onOpen={open} width={size().width} />
+            <Body commands={props.commands} layout={layout() as BoardLayout} hand={hand} width={size().width} />
           </Guarded>
           <Guarded name="footer" line>
             <Footer commands={props.commands} width={size().width} />
@@ -70,7 +74,7 @@ function Body(props: {
   readonly commands: Commands
   readonly layout: BoardLayout
   readonly width: number
-  readonly onOpen: (card: string) => void
+  readonly hand: Hand
 }) {
   const app = useApp()
   const window = createMemo<{ first: number; statuses: readonly (typeof STATUSES)[number][] }>(
@@ -90,7 +94,7 @@ function Body(props: {
                   width={props.layout.widths[index()] ?? 1}
                   rows={props.layout.rows}
                   density={props.layout.density}
-                  onOpen={props.onOpen}
+                  hand={props.hand}
                 />
               )}
             </For>

@@ -12,6 +12,8 @@ export type CardInput = {
   readonly progress?: Progress
   readonly cost: number
   readonly pending?: string
+  /** How long ago it was done. */
+  readonly age?: string
   readonly selected: boolean
   readonly glyphs: Glyphs
   /** Numbers it waits for that are not done. */
@@ -27,6 +29,7 @@ export function cardLines(input: CardInput): readonly [Segment[], Segment[], Seg
     : [
         { text: `${glyphs.of(sign)} `, tone: sign.tone },
         { text: run.text, tone: run.needsYou ? sign.tone : "muted" },
+        { text: input.age ? ` ${glyphs.dot} ${input.age} ago` : "", tone: "muted" },
       ]
   return [titleLine(input), state, factLine(input)]
 }

@@ -1,8 +1,11 @@
-import { Show } from "solid-js"
+import type { BoxRenderable } from "@opentui/core"
+import { createMemo, Show } from "solid-js"
+import { duration } from "../../core/board.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
 import { cardLines } from "./card-lines.ts"
+import type { At } from "./hand.tsx"
 import type { Density } from "./layout.ts"
 import { isDraftCard } from "./store.tsx"
 
@@ -12,10 +15,19 @@ export function CardView(props: {
   readonly width: number
   readonly density: Density
   readonly selected: boolean
-  readonly onMouseUp?: () => void
+  readonly onPress?: () => unknown
+  readonly onRelease?: (card: BoxRenderable, at: At) => void
 }) {
   const app = useApp()
+  let box: BoxRenderable | undefined
   const lines = (): readonly Segment[][] => (isDraftCard(props.id) ? draftLines() : taskLines())
+
+  /** Told by the minute, so that the passing of time draws nothing anew. */
+  const age = createMemo(() => {
+    const merge = app.board.card(props.id)?.entry.meta.merge
+    const done = merge?.state === "merged" || merge?.state === "left"
+    return done && app.now() - merge.at >= 60_000 ? duration(app.now() - merge.at) : undefined
+  })
 
   function taskLines(): Segment[][] {
     const card = app.board.card(props.id)
@@ -33,6 +45,7 @@ export function CardView(props: {
       progress: card.progress(),
       cost: card.cost(),
       pending: card.pending(),
+      ...(age() === undefined ? {} : { age: age()! }),
       selected: props.selected,
       glyphs: app.glyphs,
       after,
@@ -59,7 +72,13 @@ export function CardView(props: {
     ...(lines()[index] ?? []),
   ]
   return (
-    <box flexDirection="column" flexShrink={0} onMouseUp={() => props.onMouseUp?.()}>
+    <box
+      flexDirection="column"
+      flexShrink={0}
+      ref={(it: BoxRenderable) => (box = it)}
+      onMouseDown={() => props.onPress?.()}
+      onMouseUp={(event) => box && props.onRelease?.(box, event)}
+    >
       <box
         width={props.width}
         flexDirection="column"

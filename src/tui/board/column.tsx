@@ -1,3 +1,4 @@
+import type { BoxRenderable } from "@opentui/core"
 import { createMemo, createSelector, createSignal, For } from "solid-js"
 import { STATUS_TITLE, type Status } from "../../core/task.ts"
 import { useApp } from "../app.tsx"
@@ -5,6 +6,7 @@ import { Line } from "../ui/line.tsx"
 import { cellsOf, fitSegments, type Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
 import { CardView } from "./card.tsx"
+import type { At, Hand } from "./hand.tsx"
 import { CARD_ROWS, visibleCards, type Density } from "./layout.ts"
 
 /** One column: only the cards that can be seen are drawn, and what is above and below is counted. */
@@ -13,9 +15,10 @@ export function Column(props: {
   readonly width: number
   readonly rows: number
   readonly density: Density
-  readonly onOpen: (card: string) => void
+  readonly hand: Hand
 }) {
   const app = useApp()
+  const [isOver, setOver] = createSignal(false)
   const [scrolled, setScrolled] = createSignal<{ first: number; cursor?: string }>({ first: 0 })
   const inner = () => props.width - 2
   const ids = () => app.board.columns()[props.status]
@@ -44,7 +47,14 @@ export function Column(props: {
 
   const drawn = () => ids().slice(shown().first, shown().first + shown().count)
   const below = () => ids().length - shown().first - shown().count
-  const edge = (): Tone => (focused() ? "primary" : "border")
+  const isTarget = () => props.hand.dragging() && isOver()
+  let box: BoxRenderable | undefined
+  const edge = (): "accent" | "primary" | "border" => (isTarget() ? "accent" : focused() ? "primary" : "border")
+  const withMouse =
+    <E,>(act: (event: E) => void) =>
+    (event: E) => {
+      if (app.options().mouse) act(event)
+    }
 
   const head = (): Segment[] => {
     const extra = columnExtra(app, props.status)
@@ -72,6 +82,7 @@ export function Column(props: {
 
   return (
     <box
+      ref={(it: BoxRenderable) => (box = it)}
       width={props.width}
       height={props.rows}
       flexDirection="column"
@@ -81,9 +92,13 @@ export function Column(props: {
         if (event.scroll?.direction === "up") scroll(-1)
         if (event.scroll?.direction === "down") scroll(1)
       }}
-      onMouseDown={() => {
-        if (app.options().mouse && ids().length === 0) app.selection.goTo(props.status)
-      }}
+      onMouseDown={withMouse(() => ids().length === 0 && app.selection.goTo(props.status))}
+      onMouseOver={() => setOver(true)}
+      onMouseOut={() => setOver(false)}
+      onMouseDrag={withMouse(() => props.hand.drag())}
+      onMouseUp={withMouse((event: At) =>
+        props.hand.releaseOver(props.status, (card) => app.board.card(card)?.column(), box, event),
+      )}
     >
       <Line segments={head()} width={props.width} />
       <box
@@ -92,7 +107,7 @@ export function Column(props: {
         overflow="hidden"
         flexDirection="column"
         border={["left", "right"]}
-        borderColor={focused() ? app.theme().primary : app.theme().border}
+        borderColor={app.theme()[edge()]}
       >
         <For each={drawn()}>
           {(id) => (
@@ -101,7 +116,8 @@ export function Column(props: {
               width={inner()}
               density={props.density}
               selected={isCursor(id)}
-              onMouseUp={() => app.options().mouse && props.onOpen(id)}
+              onPress={() => app.options().mouse && props.hand.press(id)}
+              onRelease={(card, at) => withMouse(() => props.hand.release(id, card, at))(at)}
             />
           )}
         </For>

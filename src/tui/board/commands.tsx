@@ -413,6 +413,20 @@ export function createCommands(app: App) {
         ...(taskNumber ? { taskNumber } : {}),
       })
     },
+    /** A card let go over a column: the same gate as by key, and the same questions. */
+    drop(id: string, to: Status) {
+      const card = board.card(id)
+      if (!card || card.column() === to) return
+      selection.select(id)
+      const from = card.column()
+      if (to === "done" && from === "review") return commands.run("kagan.approve", card)
+      if (to === forwardOf(from)) return commands.run("kagan.forward", card)
+      if (to === backOf(from)) return commands.run("kagan.back", card)
+      const why = app.unable() ?? judged(card, to)
+      const { taskNumber } = card.entry.meta
+      if (why !== undefined) return app.tell({ level: "warning", text: why, key: "refused", taskNumber })
+      return void move(card, to, true)
+    },
     keys: (id: CommandID): readonly string[] => bindingsOf(app, id),
     openBoard: () => app.host.route.navigate(BOARD_ROUTE),
   }
