@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts"
 import { check, checkIntentOnly, refuse } from "./gate/check.ts"
 import { makeFlight } from "./gate/flight.ts"
 import { makeSlotLeases } from "./gate/leases.ts"
-import { complete, DispatchTimeout, marked, type GateIntent } from "./gate/prompt.ts"
+import { complete, marked, type GateIntent } from "./gate/prompt.ts"
 import {
   arm,
   holderOf,
@@ -38,7 +38,6 @@ import type { Leases } from "./store.ts"
  */
 
 export type { GateIntent, PromptAsyncGateResult, Release }
-export { DispatchTimeout }
 
 export const DEFAULT_PROMPT_ASYNC_IDLE_SETTLE_MS = 150
 export const DEFAULT_PROMPT_ASYNC_POST_DISPATCH_HOLD_MS = 250
