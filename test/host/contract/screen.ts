@@ -41,6 +41,8 @@ function setUp(p: InTui): void {
   })
   p.api.route.register([
     { name: "probe", render: () => p.view.line("THE PROBE'S ROUTE") },
+    { name: "size", render: () => p.view.size() },
+    { name: "mouse", render: () => p.view.target("PRESS HERE", (col, row) => p.record("mouse", { col, row })) },
     {
       name: "guarded",
       render: () =>

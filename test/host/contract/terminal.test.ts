@@ -168,6 +168,39 @@ fact("facts §9", "the palette, <leader> keys and a slash name reach a plugin's 
   return "in ctrl+p on the route, by ctrl+x k, and as /probe-open"
 })
 
+fact("facts §9", "in a field of several lines enter submits and ctrl+j is a new line", async () => {
+  await half().run((p) => p.api.ui.dialog.replace(() => p.view.area((written) => p.record("submitted", { written }))))
+  await until("the dialog is open", () => half().run((p) => p.api.ui.dialog.open))
+  await screen.tui.type("first")
+  await screen.tui.press("ctrl+j")
+  await screen.tui.type("second")
+  await screen.tui.waitFor("second")
+  await screen.tui.press("enter")
+  const { written } = await screen.probe.waitFor((one) => one.type === "submitted")
+  expect(written).toBe("first\nsecond")
+  await screen.tui.press("esc")
+  await until("the dialog is closed", async () => !(await half().run((p) => p.api.ui.dialog.open)))
+  return "typed first, ctrl+j, second, enter: submitted with both lines"
+})
+
+fact("facts §9", "useTerminalDimensions follows a resize, and a mouse press tells its cell from 0", async () => {
+  await go("size")
+  await screen.tui.waitFor("size 100x30")
+  screen.tui.resize(90, 28)
+  await screen.tui.waitFor("size 90x28")
+  screen.tui.resize(100, 30)
+  await screen.tui.waitFor("size 100x30")
+  await go("mouse")
+  await screen.tui.waitFor("PRESS HERE")
+  const at = screen.tui.find("PRESS HERE")!
+  await screen.tui.click(at.col + 2, at.row)
+  const { col, row } = await screen.probe.waitFor((one) => one.type === "mouse")
+  expect([col, row]).toEqual([at.col + 2, at.row])
+  await go("home")
+  await screen.tui.waitFor("AT HOME'S BOTTOM")
+  return "the drawn size changes with the terminal; {x, y} are the cell's column and row"
+})
+
 fact("facts §13", "a hidden primary agent is not in the tab cycle and not offered after @", async () => {
   const seen: string[] = []
   for (const next of ["Plan", "Zz-Shown", "Build"]) {
