@@ -119,7 +119,7 @@ describe("requests", () => {
 
   test("one that is sent again while it runs is run and answered once", async () => {
     let runs = 0
-    let finish = (_: unknown) => {}
+    let finish: (value: unknown) => void = () => {}
     const { board } = setup({
       "task.stop": async () => {
         runs++
