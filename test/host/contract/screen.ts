@@ -83,6 +83,10 @@ function setUp(p: InTui): void {
   } as any)
 }
 
+/** Goes to a route by the API, as a plugin does. */
+export const goTo = (screen: Screen, name: string, params?: Record<string, unknown>) =>
+  screen.half.run((p, route, given) => p.api.route.navigate(route, given ?? undefined), name, params ?? null)
+
 export async function openScreen(): Promise<Screen> {
   const model = await startModel(() => text("Done."))
   const box = await makeSandbox({ model, plugin: false, config })
