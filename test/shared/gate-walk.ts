@@ -76,7 +76,9 @@ export async function walk(steps: readonly Step[], copies: readonly Copy[]): Pro
   const sessions = new Map<string, FakeSession>()
   /** Which process knows of which deletion, and until when it must. */
   const known = new Map<string, number>()
-  const learn = (n: number, id: string) => void known.set(`${n} ${id}`, clock.monotonic() + TOMBSTONE_MS)
+  const learn = (n: number, id: string) => {
+    if (clock.monotonic() >= (known.get(`${n} ${id}`) ?? 0)) known.set(`${n} ${id}`, clock.monotonic() + TOMBSTONE_MS)
+  }
   const isGone = (id: string) => sessions.get(id)!.gone
   const fenced = new Set<string>()
   const trace: string[] = []
@@ -95,7 +97,8 @@ export async function walk(steps: readonly Step[], copies: readonly Copy[]): Pro
       leases: leases.of(`p${n}`),
       gate: copy.gate,
       onCall({ what, sessionID, directory }) {
-        if (clock.monotonic() < (known.get(`${n} ${sessionID}`) ?? 0)) breaks("P3", `${what} of the deleted ${sessionID}`)
+        if (clock.monotonic() < (known.get(`${n} ${sessionID}`) ?? 0))
+          breaks("P3", `${what} of the deleted ${sessionID}`)
         if (fenced.size > 0) breaks("P3", `${what} in a disposed instance ${directory ?? sessionID}`)
         if (sessionID === undefined || (what !== "prompt" && what !== "promptAsync")) return
         trace.push(`${clock.monotonic()} ${what} ${sessionID}`)

@@ -372,6 +372,19 @@ describe("after the send", () => {
     expect(world.logs.some((line) => line.level === "error" && line.message.includes("never arrived"))).toBe(true)
   })
 
+  it("G24 limbo: the end of somebody else's turn does not free it", async () => {
+    const world = makeWorld()
+    world.held = true
+    await woken(world, S, "a:1", { intent })
+    world.busy(S)
+    await world.clock.advance(10_000)
+    world.endTurn(S)
+    await world.clock.advance(60_000)
+    expect(await status(world.wake(S))).toBe("reserved")
+    await world.clock.advance(6 * 60_000)
+    expect(sharedSlots().slots.size).toBe(0)
+  })
+
   it("G25 limbo: a late success is one message, and no second send", async () => {
     const world = makeWorld()
     world.held = true

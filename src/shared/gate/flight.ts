@@ -144,6 +144,7 @@ export function makeFlight(parts: Parts): Flight {
   function enterLimbo(reservation: Reservation) {
     reservation.stage = "limbo"
     tell("error", reservation, "limbo: the host has not taken it in time, and it is still on its way")
+    reservation.limboUntil = clock.monotonic() + LIMBO_CEILING_MS
     lookIn(reservation, LIMBO_CEILING_MS)
   }
 
@@ -155,8 +156,9 @@ export function makeFlight(parts: Parts): Flight {
     const cancel = arm(clock, reservation, ms, () => {
       delete reservation.recheck
       void look(reservation).then((again) => {
-        if (again && holds(reservation))
-          lookIn(reservation, Math.min(Math.max(ms * 2, START_CEILING_MS), MAX_RECHECK_MS))
+        if (!again || !holds(reservation)) return
+        const patience = Math.min(Math.max(ms * 2, START_CEILING_MS), MAX_RECHECK_MS)
+        lookIn(reservation, Math.max(patience, reservation.limboUntil - clock.monotonic()))
       })
     })
     reservation.recheck = { at, cancel }
@@ -177,6 +179,8 @@ export function makeFlight(parts: Parts): Flight {
       letGo(reservation)
       return false
     }
+    // The turn that was seen may be somebody else's: what is on its way can still arrive.
+    if (found.value === undefined && clock.monotonic() < reservation.limboUntil) return true
     const asked = await state.ask(sessionID, reservation.directory)
     if (!mayAct(reservation)) return false
     if (asked.kind === "gone") bury(sessionID)

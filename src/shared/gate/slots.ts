@@ -37,6 +37,8 @@ export type Reservation = {
   evidence: boolean
   ended: boolean
   holdUntil: number
+  /** Until then what is in limbo may still arrive. */
+  limboUntil: number
   readonly timers: Set<() => void>
   /** Ends the settle at once. */
   wake?: () => void
@@ -89,6 +91,7 @@ export function reserve(
     evidence: false,
     ended: false,
     holdUntil: 0,
+    limboUntil: 0,
     timers: new Set(),
     mismatchLogged: false,
   }
