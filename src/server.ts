@@ -118,6 +118,12 @@ const server: Plugin = async (input, options) => {
     "tool.execute.before": async (call, output) => {
       const refusal = running?.supervisor.isHelper(call.sessionID) ? refusedSearch(call.tool, output.args) : undefined
       if (refusal) throw new Error(refusal)
+      // Waits for a half that is still being opened: a push must not slip through meanwhile.
+      const opened = call.tool === "bash" ? await opening : undefined
+      const push = opened?.ok
+        ? await opened.value.pushGuard.refuse({ ...call, directory: input.directory }, output.args)
+        : undefined
+      if (push) throw new Error(push)
       await running?.inject.aroundTool(call.sessionID, call.callID)
     },
     "tool.execute.after": async (call, output) => {
@@ -129,6 +135,7 @@ const server: Plugin = async (input, options) => {
     "shell.env": async (shell, output) => {
       keepOutOfShells(output.env)
       if (running && isTaskFolder(running, shell.cwd)) markShell(output.env)
+      await running?.pushGuard.shell(shell, output.env)
     },
     dispose: async () => {
       if (ended) return

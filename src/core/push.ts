@@ -17,10 +17,10 @@ const MAX_LINE = 100_000
  */
 export function judgeCommand(line: string, context: PushContext = {}): PushVerdict {
   if (line.length > MAX_LINE) return { verdict: "deny", reason: "the line is too long to be read before it runs" }
-  const aliases = context.aliases ?? {}
+  const known: GitContext = { ...context, aliases: context.aliases ?? {} }
   let reason: string | undefined
   const run = runLine(line.replaceAll(UNKNOWN, "?"), (call, shell) => {
-    const found = judgeProgram(call, shell, { aliases })
+    const found = judgeProgram(call, shell, known)
     reason ??= found.reason
     return found.prints
   })

@@ -20,6 +20,7 @@ import { ensureInstance, isServed } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
 import { taskRules } from "./permissions.ts"
+import { makePushGuard, type PushGuard } from "./push-guard.ts"
 import { metaOf } from "./queue.ts"
 import { makeHandlers } from "./requests.ts"
 import { makeSupervision } from "./supervision.ts"
@@ -55,6 +56,7 @@ export interface Running {
   readonly gate: Gate
   readonly supervisor: Supervisor
   readonly reports: HelperReports
+  readonly pushGuard: PushGuard
   hello(): ReplyOf<"hello">
   /** From the one event subscriber of each instance. */
   observe(event: HostEvent): void
@@ -101,8 +103,16 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     isServed,
     leftCommands,
     permission,
+    beforeWork: (task) => pushGuard.prepare(task.meta),
   })
   const { project, supervisor, tasks } = supervision
+  const pushGuard = makePushGuard({
+    repository,
+    host,
+    enabled: () => options.pushGuard,
+    family: supervisor.family,
+    taskOf: supervisor.taskOf,
+  })
   const create: CreateParts = {
     repository,
     host,
@@ -124,6 +134,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     inject: supervision.inject,
     gate: supervision.gate,
     supervisor,
+    pushGuard,
     reports: {
       assessment: async (sessionID, assessment) =>
         reported(sessionID, await storeAssessment(project, sessionID, assessment)),

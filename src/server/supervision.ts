@@ -47,6 +47,8 @@ export type SupervisionParts = {
   leftCommands: FactSources["leftCommands"]
   /** The rules of a session that works on a task. */
   permission(): PermissionRuleset
+  /** What is made ready in a task's worktree each time before its agent is woken. */
+  beforeWork?(task: Task): Promise<void>
   /** For tests: parts of the life of a task that are done in another way. */
   readonly work?: Partial<Work>
 }
@@ -142,7 +144,10 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     specs: { intake: intakeSpec(project), validator: validatorSpec(project) },
     collect: (role, task) => (role === "intake" ? collectIntake(project, task) : collectFindings(project, task)),
     runSetup: (task, signal) => runSetup(project, task, signal),
-    wakeTask: (task) => wakeTask(project, task),
+    async wakeTask(task) {
+      await parts.beforeWork?.(task)
+      return wakeTask(project, task)
+    },
     makeWorker: (task) => makeWorker(project, task, parts.permission()),
     takeSnapshot: (task) => snapshotTask(project, task),
     resumeMerge: (task) => resumeMerge(project, task),

@@ -97,37 +97,39 @@ export function judgeRequest(program: string, args: readonly string[]): string |
   return undefined
 }
 
-/** Programs that publish with one verb. `null` as the verb: the program does nothing else. */
-const PUBLISHERS: Readonly<Record<string, readonly string[]>> = {
-  npm: ["publish", "unpublish", "deprecate", "dist-tag"],
-  pnpm: ["publish"],
-  yarn: ["publish", "npm publish"],
-  bun: ["publish"],
-  deno: ["publish"],
-  jsr: ["publish"],
-  vsce: ["publish"],
-  cargo: ["publish", "yank"],
-  gem: ["push", "yank"],
-  twine: ["upload"],
-  poetry: ["publish"],
-  uv: ["publish"],
-  flit: ["publish"],
-  hatch: ["publish"],
-  docker: ["push", "image push"],
-  podman: ["push", "image push"],
-  hg: ["push"],
-  sl: ["push", "pr submit"],
-  jj: ["git push"],
-  bzr: ["push"],
-  svn: ["commit", "ci", "import"],
-  arc: ["land"],
-  gt: ["submit", "ss"],
-  "git-branchless": ["submit"],
-}
+/** Programs that publish with one verb. */
+const PUBLISHERS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    npm: ["publish", "unpublish", "deprecate", "dist-tag"],
+    pnpm: ["publish"],
+    yarn: ["publish", "npm publish"],
+    bun: ["publish"],
+    deno: ["publish"],
+    jsr: ["publish"],
+    vsce: ["publish"],
+    cargo: ["publish", "yank"],
+    gem: ["push", "yank"],
+    twine: ["upload"],
+    poetry: ["publish"],
+    uv: ["publish"],
+    flit: ["publish"],
+    hatch: ["publish"],
+    docker: ["push", "image push"],
+    podman: ["push", "image push"],
+    hg: ["push"],
+    sl: ["push", "pr submit"],
+    jj: ["git push"],
+    bzr: ["push"],
+    svn: ["commit", "ci", "import"],
+    arc: ["land"],
+    gt: ["submit", "ss"],
+    "git-branchless": ["submit"],
+  }),
+)
 
 /** Why a call of a registry's or another version control's program is refused. */
 export function judgePublisher(program: string, args: readonly string[]): string | undefined {
-  const verbs = PUBLISHERS[program]
+  const verbs = PUBLISHERS.get(program)
   if (!verbs || args.some((arg) => arg === "--help" || arg === "--dry-run")) return undefined
   const words = args.filter((arg) => !arg.startsWith("-"))
   if (words[0] === "dist-tag" && (words[1] === undefined || words[1] === "ls")) return undefined

@@ -1,32 +1,36 @@
 /* The commands of git 2.39 to 2.51 and of its usual companions, by what they do to other repositories. */
 
 /** Commands of git that reach another repository, or pretend to be the other side of one. */
-export const PUBLISHING: Readonly<Record<string, string>> = {
-  push: "pushes",
-  "send-pack": "pushes",
-  "http-push": "pushes",
-  "receive-pack": "writes into a repository as the receiving side of a push",
-  "imap-send": "sends commits away",
-  "send-email": "sends commits away",
-  cvsexportcommit: "commits to another repository",
-  review: "pushes for review",
-  "pull-request": "opens a pull request",
-  spr: "pushes and opens a pull request",
-}
+export const PUBLISHING: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    push: "pushes",
+    "send-pack": "pushes",
+    "http-push": "pushes",
+    "receive-pack": "writes into a repository as the receiving side of a push",
+    "imap-send": "sends commits away",
+    "send-email": "sends commits away",
+    cvsexportcommit: "commits to another repository",
+    review: "pushes for review",
+    "pull-request": "opens a pull request",
+    spr: "pushes and opens a pull request",
+  }),
+)
 
 /** Commands with a verb of their own. */
-export const PUBLISHING_VERBS: Readonly<Record<string, readonly string[]>> = {
-  subtree: ["push"],
-  svn: ["dcommit", "set-tree", "commit-diff", "branch", "tag", "mkdirs"],
-  p4: ["submit"],
-  lfs: ["push"],
-  annex: ["push", "sync", "copy", "move", "assist", "satisfy", "export"],
-  cl: ["upload", "land"],
-  flow: ["publish"],
-  town: ["sync", "propose", "ship"],
-  branchless: ["submit"],
-  credential: ["fill"],
-}
+export const PUBLISHING_VERBS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    subtree: ["push"],
+    svn: ["dcommit", "set-tree", "commit-diff", "branch", "tag", "mkdirs"],
+    p4: ["submit"],
+    lfs: ["push"],
+    annex: ["push", "sync", "copy", "move", "assist", "satisfy", "export"],
+    cl: ["upload", "land"],
+    flow: ["publish"],
+    town: ["sync", "propose", "ship"],
+    branchless: ["submit"],
+    credential: ["fill"],
+  }),
+)
 
 /** Commands that write refs or objects; run for another repository, that is a push by hand. */
 export const REF_WRITERS = new Set([
@@ -39,8 +43,6 @@ export const REF_WRITERS = new Set([
   "index-pack",
   "bundle",
   "fetch-pack",
-  "branch",
-  "tag",
 ])
 
 /** The commands that git itself has; no alias takes their place. */

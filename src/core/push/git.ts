@@ -4,7 +4,11 @@ import type { Call, ShellRun } from "../shell/run.ts"
 import { COMMANDS, PUBLISHING, PUBLISHING_VERBS, REF_WRITERS } from "./git-commands.ts"
 
 /** What is known of the person's repository: aliases that git would follow. */
-export type GitContext = { readonly aliases: Readonly<Record<string, string>> }
+export type GitContext = {
+  readonly aliases: Readonly<Record<string, string>>
+  /** Where the line starts, when known: an absolute path below it leads nowhere else. */
+  readonly folder?: string
+}
 
 export type GitVerdict = { readonly reason?: string; readonly prints?: string }
 
@@ -66,7 +70,14 @@ export function judgeGit(args: readonly string[], call: Call, run: ShellRun, con
   const isBlank = words[0] === UNKNOWN && words[1] !== undefined && COMMANDS.has(words[1])
   const [sub, ...rest] = isBlank ? words.slice(1) : words
   if (sub === undefined) return {}
-  return judgeVerb(sub, rest, { settings, leaves: elsewhere || leadsOut(away), elsewhere }, call, run, context)
+  return judgeVerb(
+    sub,
+    rest,
+    { settings, leaves: elsewhere || leadsOut(away, context.folder), elsewhere },
+    call,
+    run,
+    context,
+  )
 }
 
 type Place = {
@@ -88,10 +99,10 @@ function judgeVerb(
     return { reason: `which command of git this is (\`git ${shown(sub)}\`) is not known before it runs` }
   if (rest[0] === "--help" || (rest[0] === "-h" && rest.length === 1)) return {}
 
-  const known = PUBLISHING[sub]
+  const known = PUBLISHING.get(sub)
   if (known) return { reason: `\`git ${sub}\` ${known}` }
   if (sub.startsWith("remote-")) return { reason: `\`git ${sub}\` talks to a remote directly` }
-  const verbs = PUBLISHING_VERBS[sub]
+  const verbs = PUBLISHING_VERBS.get(sub)
   const verb = rest.find((word) => !word.startsWith("-"))
   const matching = verb === undefined ? undefined : verbs?.find((one) => couldBe(verb, one))
   if (matching) {
@@ -178,7 +189,7 @@ function followAlias(
   const aliases = Object.fromEntries(Object.entries(context.aliases).filter(([key]) => key !== name))
   const fields = splitAlias(alias)
   const inner: Call = { ...call, env: new Map([...call.env].filter(([key]) => !key.startsWith("GIT_CONFIG_"))) }
-  return judgeGit([...fields, ...rest], inner, run, { aliases })
+  return judgeGit([...fields, ...rest], inner, run, { ...context, aliases })
 }
 
 /** Git splits an alias like a shell does: at blanks, with quotes. */
@@ -221,8 +232,6 @@ function writesRefs(sub: string, rest: readonly string[], elsewhere: boolean): b
       (elsewhere && words.some(isPath))
     )
   }
-  if (sub === "branch" || sub === "tag")
-    return words.length > 0 && !rest.some((word) => /^(-l|--list|--contains|--merged)/.test(word))
   if (sub === "bundle") return words[0] === "unbundle"
   return sub !== "symbolic-ref" || words.length > 1
 }
@@ -232,9 +241,12 @@ function isPath(word: string): boolean {
 }
 
 /** Whether a folder lies outside of the one where the line starts; one that is not known counts as inside. */
-function leadsOut(folder: string): boolean {
+function leadsOut(folder: string, start: string | undefined): boolean {
   let depth = 0
-  if (folder.startsWith("/")) return !folder.startsWith("/tmp/")
+  if (start !== undefined && (folder === start || folder.startsWith(`${start}/`))) {
+    return leadsOut(`.${folder.slice(start.length)}`, undefined)
+  }
+  if (folder.startsWith("/")) return true
   for (const part of folder.split("/")) {
     if (part === "..") depth--
     else if (part !== "." && part !== "") depth++

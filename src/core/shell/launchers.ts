@@ -12,37 +12,41 @@ export type Launch =
     }
 
 /** Programs that run the rest of their words, with those of their options that take a word of their own. */
-const WRAPPERS: Readonly<Record<string, readonly string[]>> = {
-  sudo: ["-u", "-g", "-h", "-p", "-C", "-T", "-R", "-D", "--user", "--group", "--chdir"],
-  doas: ["-u", "-C"],
-  command: [],
-  builtin: [],
-  exec: ["-a"],
-  nohup: [],
-  nice: ["-n", "--adjustment"],
-  ionice: ["-c", "-n", "-p"],
-  chrt: ["-p"],
-  taskset: [],
-  time: ["-f", "-o"],
-  setsid: [],
-  stdbuf: ["-i", "-o", "-e"],
-  unbuffer: [],
-  strace: ["-e", "-o", "-p", "-s"],
-  ltrace: ["-e", "-o"],
-  busybox: [],
-  toybox: [],
-  proxychains: ["-f"],
-  proxychains4: ["-f"],
-  watch: ["-n", "--interval"],
-  parallel: ["-j", "--jobs", "-n", "-I", "-a"],
-  catchsegv: [],
-  winpty: [],
-  rtk: [],
-  direnv: [],
-}
+const WRAPPERS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    sudo: ["-u", "-g", "-h", "-p", "-C", "-T", "-R", "-D", "--user", "--group", "--chdir"],
+    doas: ["-u", "-C"],
+    command: [],
+    builtin: [],
+    exec: ["-a"],
+    nohup: [],
+    nice: ["-n", "--adjustment"],
+    ionice: ["-c", "-n", "-p"],
+    chrt: ["-p"],
+    taskset: [],
+    time: ["-f", "-o"],
+    setsid: [],
+    stdbuf: ["-i", "-o", "-e"],
+    unbuffer: [],
+    strace: ["-e", "-o", "-p", "-s"],
+    ltrace: ["-e", "-o"],
+    busybox: [],
+    toybox: [],
+    proxychains: ["-f"],
+    proxychains4: ["-f"],
+    watch: ["-n", "--interval"],
+    parallel: ["-j", "--jobs", "-n", "-I", "-a"],
+    catchsegv: [],
+    winpty: [],
+    rtk: [],
+    direnv: [],
+  }),
+)
 
 /** Wrappers with words of their own before those of the program. */
-const SKIPPED: Readonly<Record<string, number>> = { taskset: 1, chrt: 1, timeout: 1, flock: 1, chroot: 1, direnv: 2 }
+const SKIPPED: ReadonlyMap<string, number> = new Map(
+  Object.entries({ taskset: 1, chrt: 1, timeout: 1, flock: 1, chroot: 1, direnv: 2 }),
+)
 
 const SHELLS = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh"]
 
@@ -97,8 +101,8 @@ export function launched(fields: readonly string[], scope: Scope): readonly Laun
       return exec === -1 ? [] : program(args.slice(exec + 1), [], 0)
     }
     default: {
-      const own = WRAPPERS[name]
-      if (own) return program(args, own, SKIPPED[name] ?? 0)
+      const own = WRAPPERS.get(name)
+      if (own) return program(args, own, SKIPPED.get(name) ?? 0)
       const written = path.includes("/")
         ? (scope.files.get(path) ?? scope.files.get(path.replace(/^\.\//, "")))
         : undefined

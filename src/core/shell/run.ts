@@ -158,7 +158,7 @@ export function makeShellRun(visit: (call: Call, run: ShellRun) => string | unde
     return values
       .map((value) => {
         scope.vars.set(name, [[value]])
-        return perhaps([body], scope)
+        return node(body, scope)
       })
       .join("")
   }
