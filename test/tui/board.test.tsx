@@ -136,6 +136,16 @@ describe("moving around", () => {
     expect(stage.app.selection.card()).toBe("ses_3")
   })
 
+  test("a cursor that was never moved stays on the card that was acted upon", async () => {
+    await open({ width: 160, height: 45, ...workingDay() })
+    expect(stage.app.selection.card()).toBe("ses_31")
+    await stage.press("y")
+    stage.app.board.take(task(31, "Rate-limit the login route", { status: "done", lastGatedStatus: "done" }))
+    await stage.settle()
+    expect(stage.app.selection.card()).toBe("ses_31")
+    expect(stage.app.selection.column()).toBe("done")
+  })
+
   test(". goes round the cards that need the person", async () => {
     await open({ width: 160, height: 45, ...workingDay() })
     stage.shows("5 need you")

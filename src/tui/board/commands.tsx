@@ -403,6 +403,8 @@ export function createCommands(app: App) {
     when: (id: CommandID, card: Card | undefined = selected()) => table[id].when?.(card),
     /** Runs it, or says why not. */
     run(id: CommandID, card: Card | undefined = selected()) {
+      // The cursor stays on the card that the person acts upon, wherever it goes, also if they never moved it.
+      if (card && card.id === selection.card()) selection.select(card.id)
       const why = table[id].when?.(card)
       if (why === undefined) return table[id].run(card)
       const taskNumber = card?.entry.meta.taskNumber
