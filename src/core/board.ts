@@ -23,6 +23,8 @@ export type TaskFacts = {
   readonly changedSince?: readonly string[]
   /** Files in conflict with the target; absent when not known. */
   readonly conflicts?: readonly string[]
+  /** What changed outside of its worktree since its work started, one line each: the person's checkout, settings, hooks. */
+  readonly outside?: readonly string[]
   readonly problem?: string
   /** Bad fields of the metadata, readable. */
   readonly unreadable: readonly string[]
@@ -272,8 +274,9 @@ function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, 
     return state("changed_since_review", `changed since review: ${listed(facts.changedSince)}`, true)
   }
   const validator = review?.validator
+  const outside = facts?.outside?.length ? " · something outside of it changed" : ""
   if (review?.snapshot && review.snapshot.generation === meta.generation && review.snapshot.files === 0)
-    return state("no_changes", "no changes", true)
+    return state("no_changes", `no changes${outside}`, true)
   if (!review?.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
     return helperState("reviewing", "reviewer", facts, now, stallAfter)
   }
@@ -286,7 +289,7 @@ function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, 
     return state("conflicts", `conflicts with ${meta.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
-  return state("approvable", review.findings === 0 ? "no findings: approve" : "all ruled: approve", true)
+  return state("approvable", `${review.findings === 0 ? "no findings: approve" : "all ruled: approve"}${outside}`, true)
 }
 
 /** Findings that still want a ruling. */

@@ -49,6 +49,8 @@ export async function approveTask(project: Project, task: Task, wanted: RequestO
     text: `approved ${wanted.snapshot.slice(0, 7)}`,
     snapshot: wanted.snapshot,
   })
+  // What lay there when the person said yes stands in the history, also when it came after the review.
+  for (const line of await project.outside(meta)) await project.remember(meta.sessionID, { kind: "merge", text: line })
   return runMerge(project, claimed.value.task, wanted.message, inBase ? forecast.value.target : undefined)
 }
 

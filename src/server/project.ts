@@ -1,7 +1,7 @@
 import type { Push } from "../core/protocol.ts"
 import type { Options } from "../core/options.ts"
 import type { Result } from "../core/result.ts"
-import type { ModelRef, WakeIntent } from "../core/task.ts"
+import type { ModelRef, TaskMeta, WakeIntent } from "../core/task.ts"
 import type { Clock } from "../shared/clock.ts"
 import type { Host } from "../shared/host.ts"
 import type { Content } from "../shared/inject.ts"
@@ -69,6 +69,8 @@ export type Project = {
   /** Adds context to a session without a turn; accepted at once, delivered at its next safe moment. */
   tell(sessionID: string, directory: string, context: Content): void
   push(push: Push): void
+  /** What changed outside of a task's worktree since its work started: the person's checkout, settings and hooks. */
+  outside(meta: TaskMeta): Promise<readonly string[]>
   /** Never fails: a line that cannot be written is logged. */
   remember(sessionID: string, entry: HistoryEntry): Promise<void>
 }

@@ -16,6 +16,7 @@ import type { SessionState } from "../shared/session-state.ts"
 import { openStore } from "../shared/store.ts"
 import type { Tasks } from "../shared/tasks.ts"
 import type { ServerChannel } from "./channel.ts"
+import { makeContainment } from "./containment.ts"
 import { ensureInstance, isServed } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
@@ -83,6 +84,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const own = (directory: string) => directory !== root && directory.startsWith(worktreesRoot)
   const permission = () => taskRules({ root, pushGuard: options.pushGuard })
 
+  const containment = makeContainment({ repository, store, clock })
   const supervision = makeSupervision({
     doors: input.doors,
     root,
@@ -103,7 +105,17 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     isServed,
     leftCommands,
     permission,
-    beforeWork: (task) => pushGuard.prepare(task.meta),
+    async beforeWork({ meta }) {
+      await pushGuard.prepare(meta)
+      const begun = await containment.begin(meta)
+      if (!begun.ok)
+        host.log("warn", `#${meta.taskNumber}: what surrounds it was not written down: ${begun.error.text}`)
+    },
+    async outside(meta) {
+      const changes = await containment.changes(meta)
+      if (!changes.ok) host.log("warn", `#${meta.taskNumber}: ${changes.error.text}`)
+      return changes.ok ? changes.value : []
+    },
   })
   const { project, supervisor, tasks } = supervision
   const pushGuard = makePushGuard({

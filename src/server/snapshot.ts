@@ -29,6 +29,10 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
   })
   if (!updated.ok) return updated
   if (updated.value.changed) {
+    for (const line of await project.outside(meta)) {
+      project.push({ type: "notice", level: "warning", text: line, taskNumber: meta.taskNumber })
+      await project.remember(meta.sessionID, { kind: "snapshot", text: line })
+    }
     const text = `snapshot ${snapshot.commit.slice(0, 7)}: ${snapshot.files} files, +${snapshot.insertions} −${snapshot.deletions}`
     await project.remember(meta.sessionID, { kind: "snapshot", text, commit: snapshot.commit, tree: snapshot.tree })
   }
@@ -39,13 +43,14 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
 export async function reviewFacts(
   project: Project,
   task: Task,
-): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase">> {
+): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase" | "outside">> {
   const { meta } = task
   const snapshot = meta.review?.snapshot
   if (!snapshot) return {}
-  const [changed, forecasted] = await Promise.all([
+  const [changed, forecasted, outside] = await Promise.all([
     project.trees.changed(meta),
     project.trees.forecast(meta, snapshot.commit),
+    project.outside(meta),
   ])
   if (!changed.ok) project.host.log("warn", `#${meta.taskNumber}: ${changed.error.text}`)
   if (!forecasted.ok && forecasted.error.kind !== "base_gone") {
@@ -54,6 +59,7 @@ export async function reviewFacts(
   return {
     ...(changed.ok && changed.value.length > 0 ? { changedSince: changed.value } : {}),
     ...(forecasted.ok ? { conflicts: forecasted.value.conflicts } : {}),
+    ...(outside.length > 0 ? { outside } : {}),
     ...(forecasted.ok && forecasted.value.contained ? { inBase: true } : {}),
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import type { Options } from "../core/options.ts"
 import type { Push } from "../core/protocol.ts"
-import type { ModelRef, Task } from "../core/task.ts"
+import type { ModelRef, Task, TaskMeta } from "../core/task.ts"
 import type { Clock } from "../shared/clock.ts"
 import type { Host, HostDoors, PermissionRuleset, Session } from "../shared/host.ts"
 import { makeInject, type Inject } from "../shared/inject.ts"
@@ -49,6 +49,8 @@ export type SupervisionParts = {
   permission(): PermissionRuleset
   /** What is made ready in a task's worktree each time before its agent is woken. */
   beforeWork?(task: Task): Promise<void>
+  /** What changed outside of a task's worktree since its work started, in lines for the person. */
+  outside?(meta: TaskMeta): Promise<readonly string[]>
   /** For tests: parts of the life of a task that are done in another way. */
   readonly work?: Partial<Work>
 }
@@ -96,6 +98,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
       if (!accepted.ok) host.log("error", `a context for ${sessionID} was not accepted: ${accepted.error.text}`)
     },
     push: parts.push,
+    outside: async (meta) => (await parts.outside?.(meta)) ?? [],
     async remember(sessionID, entry) {
       const written = store.append(store.paths.session(sessionID).history, { at: clock.now(), ...entry })
       if (!written.ok) host.log("error", `the history of ${sessionID} misses a line: ${written.error.text}`)

@@ -15,6 +15,8 @@ export interface CommandStage {
   run(line: string, options?: { readonly shell?: string; readonly env?: Record<string, string> }): Promise<string>
   /** Every ref of the bare remote, and every call of a forge's program. What was left behind is taken away. */
   published(): Promise<readonly string[]>
+  /** Takes back what a line changed in the repository's settings. */
+  reset(): Promise<void>
   /** The block as the environment of a shell has it. */
   blockedEnv(): Promise<Record<string, string>>
   /** Writes the block into the worktree's settings. */
@@ -59,6 +61,8 @@ export async function makeCommandStage(): Promise<CommandStage> {
   await mkdir(join(hook, ".."), { recursive: true })
   await writeFile(hook, "#!/bin/sh\ngit push -q origin HEAD\n")
   await chmod(hook, 0o755)
+  const config = join(repo.dir, ".git/config")
+  const settings = await readFile(config, "utf8")
   const before = await repo.git("-C", remote, "for-each-ref")
   const start = (await repo.git("rev-parse", "HEAD")).trim()
   const repository = must(await openRepository(makeGit({ env: gitEnv() }), repo.dir))
@@ -101,6 +105,7 @@ export async function makeCommandStage(): Promise<CommandStage> {
       }
       return [...(refs === before ? [] : [`refs: ${refs}`]), ...calls]
     },
+    reset: () => writeFile(config, settings),
     async blockedEnv() {
       return blockEnv(must(await readPushSettings(repository.git, worktree)).block.settings, {})
     },

@@ -30,6 +30,7 @@ test("every push of the corpus: what each layer holds by itself, and that nothin
     const parser = judgeCommand(line).verdict === "deny"
     await stage.run(line, { shell, env })
     const git = (await stage.published()).length === 0
+    await stage.reset()
     if (polite) held.polite++
     if (parser) held.parser++
     if (git) held.git++
@@ -53,5 +54,6 @@ test("every harmless line of the corpus is allowed, and runs under the block wit
     await stage.run(entry.line, { env, shell: "shell" in entry ? (entry.shell as string) : "sh" })
     const refs = (await stage.published()).filter((one) => one.startsWith("refs"))
     expect(refs, entry.line).toEqual([])
+    await stage.reset()
   }
 })

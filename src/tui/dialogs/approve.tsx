@@ -1,4 +1,4 @@
-import { createSignal, Show } from "solid-js"
+import { createSignal, For, Show } from "solid-js"
 import type { MergeStrategy } from "../../core/task.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
@@ -19,6 +19,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
   const [strategy, setStrategy] = createSignal<MergeStrategy>(app.options().merge.strategy)
   let message: InputRenderable | undefined
   const conflicts = card.facts()?.conflicts ?? []
+  const outside = card.facts()?.outside ?? []
 
   function approve() {
     app.host.ui.dialog.clear()
@@ -67,6 +68,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
       <Show when={conflicts.length > 0}>
         <Line width={space.width()} segments={[{ text: `Conflicts now in ${conflicts.join(", ")}`, tone: "error" }]} />
       </Show>
+      <For each={outside}>{(line) => <Paragraph text={line} width={space.width()} most={2} tone="warning" />}</For>
       <box flexDirection="row">
         <Line width={9} segments={[{ text: "Message  ", tone: "muted" }]} />
         <input
