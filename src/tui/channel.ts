@@ -129,7 +129,8 @@ export function makeLink(input: {
       helloID = ""
       setState({ kind: "missing" })
     }
-    if (state.kind !== "up") setState({ kind: "connecting" })
+    // Once missing it stays so until it answers: what is asked meanwhile is refused at once, with the reason.
+    if (state.kind !== "up" && state.kind !== "missing") setState({ kind: "connecting" })
     send()
   }
 

@@ -77,6 +77,18 @@ describe("hello", () => {
     expect(requests("hello")).toHaveLength(before + 1)
   })
 
+  test("a half that was missing stays so, while it is looked for again, until it answers", async () => {
+    const { clock, link, requests, states, up } = wired()
+    link.connect("/r")
+    await clock.advance(60_000)
+    link.connect("/r")
+    expect(states.at(-1)).toEqual({ kind: "missing" })
+    expect(await link.ask("task.stop", { sessionID: "s" })).toMatchObject({ ok: false })
+    expect(requests("task.stop")).toEqual([])
+    up()
+    expect(states.at(-1)).toMatchObject({ kind: "up" })
+  })
+
   test("a reply to another board's hello is not ours, nor is noise on the name", () => {
     const { link, receivers, say, states } = wired()
     link.connect("/r")

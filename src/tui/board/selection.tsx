@@ -2,6 +2,7 @@ import { createMemo, createSignal, type Accessor } from "solid-js"
 import { STATUSES, type Status } from "../../core/task.ts"
 
 export type Columns = Readonly<Record<Status, readonly string[]>>
+type Place = { readonly column: Status; readonly index: number; readonly card: string | undefined }
 export type Selection = ReturnType<typeof createSelection>
 
 /**
@@ -11,16 +12,20 @@ export type Selection = ReturnType<typeof createSelection>
 export function createSelection(columns: Accessor<Columns>) {
   const [wanted, want] = createSignal<{ card?: string; column?: Status; index: number }>({ index: 0 })
 
-  const place = createMemo(() => {
-    const { card, index } = wanted()
-    const found = card === undefined ? undefined : find(columns(), card)
-    if (found) return found
-    // Until the person moved it, the cursor stands on the first card there is.
-    const column = wanted().column ?? STATUSES.find((status) => columns()[status].length > 0) ?? "backlog"
-    const ids = columns()[column]
-    const at = Math.max(0, Math.min(index, ids.length - 1))
-    return { column, index: at, card: ids[at] }
-  })
+  const place = createMemo(
+    (): Place => {
+      const { card, index } = wanted()
+      const found = card === undefined ? undefined : find(columns(), card)
+      if (found) return found
+      // Until the person moved it, the cursor stands on the first card there is.
+      const column = wanted().column ?? STATUSES.find((status) => columns()[status].length > 0) ?? "backlog"
+      const ids = columns()[column]
+      const at = Math.max(0, Math.min(index, ids.length - 1))
+      return { column, index: at, card: ids[at] }
+    },
+    undefined,
+    { equals: samePlace },
+  )
 
   /** Remembers where the cursor stands, so that it stays there when its card goes. */
   function rest(next: { column: Status; index: number }) {
@@ -59,6 +64,10 @@ export function createSelection(columns: Accessor<Columns>) {
       return next
     },
   }
+}
+
+function samePlace(a: Place | undefined, b: Place): boolean {
+  return a?.card === b.card && a?.column === b.column && a?.index === b.index
 }
 
 function find(columns: Columns, card: string) {
