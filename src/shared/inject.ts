@@ -1,15 +1,12 @@
 import { randomUUID } from "node:crypto"
-import { messageID, partID } from "../core/ids.ts"
 import type { Result } from "../core/result.ts"
-import type { ContextMark } from "../core/turn.ts"
 import type { Clock } from "./clock.ts"
-import { identityOf, type Identity } from "./gate/prompt.ts"
-import type { Host, LogLevel, PromptInput } from "./host.ts"
-import { openOutbox, type Content, type Outbox, type OutboxItem, type StageRefusal } from "./inject/outbox.ts"
+import type { Host, LogLevel } from "./host.ts"
+import { makeSender } from "./inject/send.ts"
+import { openOutbox, type Content, type Outbox, type StageRefusal } from "./inject/outbox.ts"
 import {
   promptAsyncAfterSessionIdle,
   storeContext,
-  type Contexts,
   type ContextArgs,
   type Gate,
   type PromptArgs,
@@ -82,8 +79,6 @@ const ADMIT_WAIT_MS = 1_000
 const DISPOSE_MS = 2_000
 const RETRY_MS = 1_000
 const MAX_RETRY_MS = 60_000
-const MAX_ATTEMPTS = 5
-const IDENTITY_LENGTHS = [30, 300] as const
 
 type Box = {
   readonly outbox: Outbox
@@ -101,6 +96,8 @@ export function makeInject(parts: InjectParts): Inject {
   function tell(level: LogLevel, sessionID: string, what: string, extra: Record<string, unknown> = {}) {
     parts.log(level, `[inject] ${what}`, { sessionID, ...extra })
   }
+
+  const send = makeSender({ host, state, clock, tell, isAway })
 
   function boxOf(sessionID: string): Box {
     const found = boxes.get(sessionID)
@@ -149,7 +146,7 @@ export function makeInject(parts: InjectParts): Inject {
   }
 
   async function drain(sessionID: string, box: Box, at: ContextArgs["at"]): Promise<void> {
-    const message = send(sessionID, box, undefined, at)
+    const message = send(sessionID, box.outbox, undefined, at)
     const result = await storeContext({ client: gate.turns, sessionID, source: "inject:outbox", message, at })
     if (result.status === "dispatched") {
       box.retryMs = RETRY_MS
@@ -159,80 +156,6 @@ export function makeInject(parts: InjectParts): Inject {
     if (waitsForTurn || result.status === "blocked" || result.status === "rejected" || at !== "idle") return
     soon(sessionID, box.retryMs)
     box.retryMs = Math.min(box.retryMs * 2, MAX_RETRY_MS)
-  }
-
-  /** The staged items in order, each written down before it is sent and after it has arrived. The head blocks. */
-  async function* send(sessionID: string, box: Box, intentID: string | undefined, at: ContextArgs["at"]): Contexts {
-    let identity: Identity | undefined
-    for (;;) {
-      const item = box.outbox.next(intentID)
-      if (!item) return true
-      if (isAway(sessionID)) return false
-      if (item.state === "sending" && (await arrived(sessionID, item, box))) continue
-      if (box.outbox.next(intentID)?.id !== item.id) continue
-      if (item.attempts >= MAX_ATTEMPTS) {
-        giveUp(sessionID, item, box, `not stored after ${item.attempts} attempts`)
-        continue
-      }
-      if (isAway(sessionID)) return false
-      identity ??= await askIdentity(sessionID)
-      if (!identity) return false
-      if (at !== "idle" && !state.inTool(sessionID, at.toolCall)) return false
-      const now = clock.now()
-      const ids = { message: item.messageID ?? messageID(now, item.id), part: item.partID ?? partID(now, item.id) }
-      const attempt = item.attempts + 1
-      const written = box.outbox.sending(item, ids.message, ids.part)
-      if (!written.ok) {
-        tell("error", sessionID, written.error.text)
-        return false
-      }
-      let result: PromptAsyncGateResult | undefined
-      try {
-        result = yield messageOf(sessionID, item, ids, identity)
-      } finally {
-        // The gate stopped before it sent this one: that was no attempt.
-        if (!result) box.outbox.unsent(item)
-      }
-      if (result.status === "dispatched") {
-        const noted = box.outbox.delivered(item)
-        if (!noted.ok) tell("error", sessionID, noted.error.text)
-        continue
-      }
-      if (result.status === "rejected" && result.httpStatus !== 404) {
-        giveUp(sessionID, item, box, `refused with ${result.httpStatus}`)
-        continue
-      }
-      const { id, source } = item
-      tell("error", sessionID, `not stored: ${result.status}`, { id, source, attempt, ...textOf(result) })
-      return false
-    }
-  }
-
-  /** After doubt the transcript is asked; only a proven absence is sent again. */
-  async function arrived(sessionID: string, item: OutboxItem, box: Box): Promise<boolean> {
-    const found = await host.message(sessionID, item.messageID!)
-    if (!found.ok || found.value === undefined) return false
-    box.outbox.delivered(item)
-    return true
-  }
-
-  function giveUp(sessionID: string, item: OutboxItem, box: Box, reason: string) {
-    tell("error", sessionID, `given up: ${reason}`, { id: item.id, source: item.source })
-    box.outbox.giveUp(item, reason)
-  }
-
-  async function askIdentity(sessionID: string): Promise<Identity | undefined> {
-    for (const length of IDENTITY_LENGTHS) {
-      if (isAway(sessionID)) return undefined
-      const answer = await host.messages(sessionID, length)
-      if (!answer.ok) return undefined
-      const known = answer.value.some((message) => message.info.role === "user")
-      if (known) return identityOf(undefined, answer.value)
-      if (answer.value.length < length) break
-    }
-    if (isAway(sessionID)) return undefined
-    const session = await host.session(sessionID)
-    return session.ok ? identityOf(session.value, []) : undefined
   }
 
   function heard(change: Change) {
@@ -283,7 +206,7 @@ export function makeInject(parts: InjectParts): Inject {
 
   gate.useOutbox((sessionID, intentID) => {
     const box = boxOf(sessionID)
-    return box.outbox.next(intentID) ? send(sessionID, box, intentID, "idle") : undefined
+    return box.outbox.next(intentID) ? send(sessionID, box.outbox, intentID, "idle") : undefined
   })
   const unsubscribe = state.subscribe(heard)
 
@@ -298,7 +221,11 @@ export function makeInject(parts: InjectParts): Inject {
       const admission = allow?.() ?? { allow: true }
       if (!admission.allow) return { status: "refused", reason: admission.reason }
       // What was taken back with a refused prompt is told again with the next attempt.
-      if (boxOf(sessionID).outbox.ofIntent(intent.id).every((item) => item.state === "given_up")) {
+      if (
+        boxOf(sessionID)
+          .outbox.ofIntent(intent.id)
+          .every((item) => item.state === "given_up")
+      ) {
         for (const content of contexts) {
           const staged = stage(sessionID, content, intent.id)
           if (staged.ok) continue
@@ -350,19 +277,4 @@ export function makeInject(parts: InjectParts): Inject {
       await within(DISPOSE_MS, drains())
     },
   }
-}
-
-function messageOf(
-  sessionID: string,
-  item: OutboxItem,
-  ids: { readonly message: string; readonly part: string },
-  identity: Identity,
-): PromptInput {
-  const mark: ContextMark = { inject: item.id, seq: item.seq, source: item.source, kind: item.kind }
-  const part = { id: ids.part, type: "text", text: item.text, synthetic: true, metadata: { kagan: mark } } as const
-  return { sessionID, messageID: ids.message, noReply: true, ...identity, parts: [part] }
-}
-
-function textOf(result: PromptAsyncGateResult): Record<string, unknown> {
-  return result.status === "failed" ? { error: String(result.error) } : {}
 }

@@ -1,7 +1,9 @@
 import type { Clock } from "./clock.ts"
 import { check, checkIntentOnly, refuse } from "./gate/check.ts"
+import { DEFAULT_PROMPT_DISPATCH_TIMEOUT_MS, makeContextSender, type Contexts } from "./gate/contexts.ts"
 import { makeFlight } from "./gate/flight.ts"
 import { makeSlotLeases } from "./gate/leases.ts"
+import { listen } from "./gate/listen.ts"
 import { complete, marked, type GateIntent } from "./gate/prompt.ts"
 import {
   arm,
@@ -10,7 +12,6 @@ import {
   isSending,
   matches,
   reserve,
-  revoke,
   sharedSlots,
   slotOf,
   type PromptAsyncGateResult,
@@ -18,7 +19,7 @@ import {
   type Reservation,
 } from "./gate/slots.ts"
 import type { Host, LogLevel, PromptInput, Turns } from "./host.ts"
-import type { Change, SessionState } from "./session-state.ts"
+import type { SessionState } from "./session-state.ts"
 import type { Leases } from "./store.ts"
 
 /**
@@ -37,11 +38,11 @@ import type { Leases } from "./store.ts"
  *   await promptAsyncAfterSessionIdle({ client: turns, sessionID, input, source: "start:task-12", directory, intent })
  */
 
-export type { GateIntent, PromptAsyncGateResult, Release }
+export type { Contexts, GateIntent, PromptAsyncGateResult, Release }
 
 export const DEFAULT_PROMPT_ASYNC_IDLE_SETTLE_MS = 150
 export const DEFAULT_PROMPT_ASYNC_POST_DISPATCH_HOLD_MS = 250
-export const DEFAULT_PROMPT_DISPATCH_TIMEOUT_MS = 30_000
+export { DEFAULT_PROMPT_DISPATCH_TIMEOUT_MS }
 const QUIESCE_MS = 2_000
 
 /** `route:subject`, so that a log line and a later caller can tell who it was. */
@@ -65,12 +66,6 @@ export type PromptArgs = {
 /** A sync prompt resolves when the whole turn is over, so only one that starts none may be sent. */
 export type NoReplyArgs = PromptArgs & { readonly input: PromptInput & { readonly noReply: true } }
 
-/**
- * Contexts one after the other: each `yield` answers what became of that message. Returns whether everything was
- * delivered or given up, so that nothing is left that a wake would have to wait for.
- */
-export type Contexts = AsyncGenerator<PromptInput, boolean, PromptAsyncGateResult>
-
 export type ContextArgs = {
   readonly client: Turns
   readonly sessionID: string
@@ -87,6 +82,8 @@ export interface Gate {
   readonly turns: Turns
   /** What is staged for a session; a wake sends it first, under the same lock. */
   useOutbox(outbox: (sessionID: string, intentID: string | undefined) => Contexts | undefined): void
+  /** The host says that the session is at rest: a turn that was thought to run there is over, its end was not heard. */
+  rested(sessionID: string): void
   /** Resolves when nothing of ours is on its way (in this directory's sessions, or at all), after 2 s at the latest. */
   whenQuiet(directory?: string): Promise<void>
   /** Revokes what is not sent, waits for what is, takes every timer down. Later calls are `unavailable`. */
@@ -168,7 +165,7 @@ function gateOf(client: Turns): Inner | undefined {
 /** Builds the gate of one client. All gates of a thread share one map of sessions. */
 export function makeGate(parts: GateParts): Gate {
   const { turns, host, state, clock } = parts
-  const { slots, gates } = sharedSlots()
+  const { gates } = sharedSlots()
   const mine = new Set<Reservation>()
   const leases = makeSlotLeases(parts.leases)
   let outbox: Parameters<Gate["useOutbox"]>[0] | undefined
@@ -183,6 +180,8 @@ export function makeGate(parts: GateParts): Gate {
     isDisposed: () => disposed,
     forgotten: (reservation) => mine.delete(reservation),
   })
+
+  const sendAll = makeContextSender({ state, flight, lost, send: (message) => raw("prompt", message) })
 
   function tell(level: LogLevel, about: Pick<Reservation, "sessionID" | "source">, what: string, extra: object = {}) {
     try {
@@ -299,7 +298,10 @@ export function makeGate(parts: GateParts): Gate {
     reservation.stage = "sending"
     reservation.messageID = input.messageID
     state.expectOwn(input.messageID)
-    const limit = { ms: limitOf(args), ...(args.intent ? { intentID: args.intent.id } : {}) }
+    const limit = {
+      ms: args.dispatchTimeoutMs ?? DEFAULT_PROMPT_DISPATCH_TIMEOUT_MS,
+      ...(args.intent ? { intentID: args.intent.id } : {}),
+    }
     const sent = await flight.send(
       reservation,
       () => raw(mode, input),
@@ -315,59 +317,6 @@ export function makeGate(parts: GateParts): Gate {
   /** The two raw calls. A throw before the promise is a failure like any other. */
   async function raw(mode: Mode, input: PromptInput): Promise<unknown> {
     return mode === "prompt" ? turns.session.prompt(input) : turns.session.promptAsync(input)
-  }
-
-  /** Sends contexts under the reservation, in order. `undefined`: nothing is left. */
-  async function sendAll(
-    reservation: Reservation,
-    contexts: Contexts,
-    args: { readonly dispatchTimeoutMs?: number },
-  ): Promise<PromptAsyncGateResult | undefined> {
-    let result: PromptAsyncGateResult | undefined
-    try {
-      for (;;) {
-        const next = result ? await contexts.next(result) : await contexts.next()
-        if (next.done) return next.value ? undefined : (result ?? { status: "failed", error: new Error("held back") })
-        const stopped = reservation.releaseAsked ? RELEASED : lost(reservation)
-        if (stopped) return stopped
-        result = await sendContext(reservation, next.value, args)
-        if (reservation.stage !== "limbo" && holds(reservation)) continue
-        await contexts.next(result)
-        return result
-      }
-    } finally {
-      await contexts.return(false)
-    }
-  }
-
-  async function sendContext(
-    reservation: Reservation,
-    message: PromptInput,
-    args: { readonly dispatchTimeoutMs?: number },
-  ): Promise<PromptAsyncGateResult> {
-    const { messageID } = message
-    if (message.noReply !== true || messageID === undefined) {
-      throw new TypeError("a context is a noReply message with an id")
-    }
-    const before = reservation.stage
-    reservation.stage = "sending"
-    reservation.messageID = messageID
-    state.expectOwn(messageID)
-    const call = () => raw("prompt", message)
-    const sent = await flight.send(reservation, call, { ms: limitOf(args) }, () => flight.letGo(reservation))
-    if (reservation.stage === "sending") reservation.stage = before
-    if (sent.kind === "rejected" && sent.httpStatus === 404) flight.bury(reservation.sessionID)
-    switch (sent.kind) {
-      case "ok":
-        return { status: "dispatched", response: sent.response }
-      case "rejected":
-        return { status: "rejected", httpStatus: sent.httpStatus }
-      case "failed":
-      case "timeout":
-        return { status: "failed", error: sent.error }
-      case "abandoned":
-        return reservation.revoked ?? { status: "failed", error: new Error("given up while it was on its way") }
-    }
   }
 
   async function store(args: ContextArgs): Promise<PromptAsyncGateResult> {
@@ -403,56 +352,6 @@ export function makeGate(parts: GateParts): Gate {
     return asked.tail.kind === "open" ? { status: "active" } : stopNow(reservation)
   }
 
-  function heard(change: Change) {
-    if (change.kind === "unfenced" || change.kind === "unblocked") return
-    if (change.kind === "fenced") return fenced(change.directory)
-    if (change.kind === "dead") return flight.bury(change.sessionID)
-    const { sessionID } = change
-    const slot = slots.get(sessionID)
-    const reservation = slot?.reservation
-    switch (change.kind) {
-      case "foreign_prompt":
-        if (reservation) revoke(reservation, { status: "active" })
-        return
-      case "busy": {
-        if (reservation) flight.sign(reservation)
-        const ours = slot?.turn ?? (reservation?.evidence ? reservation : undefined)
-        const away = disposed || state.isFenced(state.directoryOf(sessionID))
-        if (!ours && !away && state.tracked(sessionID)) void watchTurn(sessionID)
-        return
-      }
-      case "answer":
-        if (reservation?.messageID === change.parentID) flight.sign(reservation)
-        return
-      case "error":
-        if (reservation) flight.doubt(reservation)
-        return
-      case "idle":
-        if (slot) delete slot.turn
-        if (reservation) flight.rest(reservation)
-        return leases.dropIfUnused(sessionID)
-    }
-  }
-
-  /** A turn that somebody else started in a session of ours: the lease tells other windows that it runs here. */
-  async function watchTurn(sessionID: string) {
-    const slot = slots.get(sessionID) ?? { leased: false }
-    slot.turn = { source: "foreign:prompt" }
-    slots.set(sessionID, slot)
-    const elsewhere = await leases.take(sessionID)
-    if (elsewhere === undefined) return
-    tell("warn", { sessionID, source: "foreign:prompt" }, `a turn runs here while its lease is ${elsewhere}`)
-  }
-
-  function fenced(directory: string) {
-    for (const reservation of mine) if (reservation.directory === directory) flight.retire(reservation)
-    for (const [sessionID, slot] of slots) {
-      if (!slot.turn || state.directoryOf(sessionID) !== directory) continue
-      delete slot.turn
-      leases.dropIfUnused(sessionID)
-    }
-  }
-
   async function whenQuiet(directory?: string): Promise<void> {
     const sends = [...mine].flatMap((reservation) =>
       directory === undefined || reservation.directory === directory ? (reservation.inFlight ?? []) : [],
@@ -468,12 +367,18 @@ export function makeGate(parts: GateParts): Gate {
 
   const inner: Inner = { prompt, store, release: flight.release, tell }
   gates.set(turns, inner)
-  const unsubscribe = state.subscribe(heard)
+  const unsubscribe = state.subscribe(listen({ state, flight, leases, mine, tell, isDisposed: () => disposed }))
 
   return {
     turns,
     useOutbox(made) {
       outbox = made
+    },
+    rested(sessionID) {
+      const slot = slotOf(sessionID)
+      if (!slot?.turn || slot.reservation || slot.storing) return
+      delete slot.turn
+      leases.dropIfUnused(sessionID)
     },
     whenQuiet,
     async dispose() {
@@ -486,12 +391,6 @@ export function makeGate(parts: GateParts): Gate {
       await leases.settled()
     },
   }
-}
-
-const RELEASED: PromptAsyncGateResult = { status: "reserved", reservedBy: "released" }
-
-function limitOf(args: { readonly dispatchTimeoutMs?: number }): number {
-  return args.dispatchTimeoutMs ?? DEFAULT_PROMPT_DISPATCH_TIMEOUT_MS
 }
 
 async function* one(message: PromptInput): Contexts {
