@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { lifecyclePage } from "./docs/lifecycle.ts"
 import { COMMANDS, ENTRIES, GROUPS, REVIEW_COMMANDS, spellKey, type CommandRow } from "../src/tui/board/keys.ts"
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url))
@@ -9,7 +10,10 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url))
 export type Page = { readonly file: string; readonly text: () => string }
 
 /** Every page that is made from the code; `test/guards/docs.test.ts` keeps them fresh. */
-export const PAGES: readonly Page[] = [{ file: "docs/keys.md", text: keysPage }]
+export const PAGES: readonly Page[] = [
+  { file: "docs/keys.md", text: keysPage },
+  { file: "docs/lifecycle.md", text: lifecyclePage },
+]
 
 /** The pages whose file is not what the code says. */
 export function stalePages(pages: readonly Page[] = PAGES): string[] {

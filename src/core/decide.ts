@@ -82,11 +82,16 @@ const MAX_SENDS = 2
 
 /** A prompt that the host has taken twice and stored never: it is not sent a third time. */
 export function isLost(sent: Sent | undefined, now: number): boolean {
-  return sent !== undefined && sent.count >= MAX_SENDS && now - sent.at >= LOST_AFTER_MS
+  return sent !== undefined && sent.count >= MAX_SENDS && isOver(sent.at, LOST_AFTER_MS, now)
 }
 
 function maySend(sent: Sent | undefined, now: number): boolean {
-  return sent === undefined || (sent.count < MAX_SENDS && now - sent.at >= LOST_AFTER_MS)
+  return sent === undefined || (sent.count < MAX_SENDS && isOver(sent.at, LOST_AFTER_MS, now))
+}
+
+/** Whether `ms` are over since `at`. What lies in the future was stored before the clock was set back: it is over. */
+function isOver(at: number, ms: number, now: number): boolean {
+  return now < at || now - at >= ms
 }
 
 /** Pure: what to do now for this task, in order. Nothing for a task that is read-only, trashed or whose session is gone. */
@@ -102,6 +107,8 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
     if (!meta.awaiting || meta.awaiting.wish !== meta.status || facts.mayStart)
       return [{ kind: "judge", wish: meta.status }]
   }
+  // Somebody wrote the old status back: the wish that waits is nobody's any more.
+  else if (meta.awaiting) return [{ kind: "judge", wish: meta.status }]
   switch (columnOf(meta)) {
     case "backlog":
       return backlog(meta, facts, options)
@@ -228,7 +235,8 @@ function running(
     case "failed": {
       const reason = `${end.errorClass.replaceAll("_", " ")}: ${end.text}`
       if (FINAL.has(end.errorClass)) return fail(reason)
-      return now - end.at < backoffMs(pointer.attempt) && pointer.attempt <= retries ? [] : again(reason)
+      const waits = pointer.attempt <= retries && !isOver(end.at, backoffMs(pointer.attempt), now)
+      return waits ? [] : again(reason)
     }
   }
 }

@@ -21,6 +21,8 @@ const WINDOW = 30
 export type FactSources = {
   readonly host: Host
   readonly state: SessionState
+  /** Told of each session that the host says is at rest. */
+  rested(sessionID: string): void
   readonly family: Family
   leftCommands(folder: string): Promise<readonly LeftCommand[]>
   /** Whether a claim's holder may still be at work on this task and part of it. */
@@ -45,13 +47,13 @@ export async function gatherFacts(
   worktree: WorktreeSeen,
   up: boolean,
 ): Promise<Gathered> {
-  const { host, state, family } = sources
+  const { host, family } = sources
   const { meta } = task
   const working = workingSession(meta)
   const validator = meta.review?.validator
   const there = worktree.state === "present" && up
   const [asked, statuses, pending, intakeFacts, validatorFacts] = await Promise.all([
-    there ? askIn(state, working, meta.worktree, host) : notAsked(worktree.state, up),
+    there ? askIn(sources, working, meta.worktree) : notAsked(worktree.state, up),
     there ? host.statuses(meta.worktree) : undefined,
     there ? pendingAsks(host, meta.worktree) : undefined,
     there && meta.intake?.state === "running" ? helperFacts(sources, "intake", meta.intake, meta.worktree) : undefined,
@@ -151,10 +153,14 @@ const AT_REST = {
 } as unknown as Extract<Asked, { kind: "quiet" }>
 
 /** What the one tracker says, and the transcript: its own where it read one. */
-async function askIn(state: SessionState, sessionID: string, directory: string, host: Host): Promise<AskedIn> {
+async function askIn(sources: FactSources, sessionID: string, directory: string): Promise<AskedIn> {
+  const { state, host } = sources
   state.track(sessionID, directory)
   const asked = await state.ask(sessionID, directory)
-  if (asked.kind === "quiet") return { asked, messages: asked.transcript.messages }
+  if (asked.kind === "quiet") {
+    if (asked.tail.kind !== "open") sources.rested(sessionID)
+    return { asked, messages: asked.transcript.messages }
+  }
   if (asked.kind !== "busy" && asked.kind !== "elsewhere") return { asked, messages: [] }
   const transcript = await host.messages(sessionID, WINDOW)
   return { asked, messages: transcript.ok ? transcript.value : [] }
@@ -245,13 +251,14 @@ async function storedMessage(
 }
 
 async function helperFacts(
-  { host, state, errorOf }: FactSources,
+  sources: FactSources,
   role: HelperRole,
   pointer: HelperPointer,
   directory: string,
 ): Promise<{ readonly facts: HelperFacts; readonly sign?: number } | undefined> {
   if (!pointer.sessionID) return undefined
-  const { asked, messages } = await askIn(state, pointer.sessionID, directory, host)
+  const { host, errorOf } = sources
+  const { asked, messages } = await askIn(sources, pointer.sessionID, directory)
   if (asked.kind === "gone")
     return { facts: { exists: false, activity: { kind: "gone" }, reported: false, prompted: false } }
   if (asked.kind === "unknown") return undefined

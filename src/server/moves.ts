@@ -44,12 +44,13 @@ export async function judgeWish(
   const updated = await tasks.update(task.meta.sessionID, async (meta, { title, siblings }) => {
     from = columnOf(meta)
     if (from === wish) {
-      if (meta.status === wish) {
+      if (meta.status === wish && !meta.awaiting) {
         if (channel) outcome = err({ kind: "already_there", to: wish })
         return undefined
       }
       // A queued wish is taken back.
-      return channel ? { ...meta, status: wish, awaiting: undefined, denied: undefined } : undefined
+      const back = channel || meta.status === wish
+      return back ? { ...meta, status: wish, awaiting: undefined, denied: undefined } : undefined
     }
     if (!channel && meta.status !== wish) {
       // Another window judged the same wish first: its verdict is the verdict.
@@ -67,7 +68,9 @@ export async function judgeWish(
       openDependencies: openDependencies(meta, others),
       intakeEnabled: options.intake.enabled,
     }
-    outcome = judgeMove(meta, wish, moveFacts)
+    // Another window has asked for a turn since the facts were taken.
+    const woken = wish === "review" && meta.run?.intent?.id !== task.meta.run?.intent?.id
+    outcome = woken ? err({ kind: "turn_running" }) : judgeMove(meta, wish, moveFacts)
     const now = clock.now()
     if (!outcome.ok) return denyMove(meta, wish, outcome.error, now)
     if (outcome.value.kind === "queued") return holdMove(meta, wish, outcome.value.text, { now, fresh })

@@ -137,6 +137,8 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     permission,
   }
 
+  let stopHearing = () => {}
+
   return ok({
     root,
     repo,
@@ -178,11 +180,15 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
 
     async start() {
       input.channel.serve(repo, makeHandlers({ project, supervisor, create }))
+      stopHearing = input.channel.onWatched((which, watched) => {
+        if (which === repo && watched) void supervisor.refresh()
+      })
       await supervision.start()
       await finishDrafts(create, (task) => void supervisor.look(task.meta.sessionID))
     },
 
     async dispose() {
+      stopHearing()
       input.channel.retire(repo)
       await supervision.dispose()
     },

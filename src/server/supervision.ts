@@ -162,6 +162,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     reviewFacts: (task: Task) => reviewFacts(project, task),
     state,
     leftCommands: parts.leftCommands,
+    rested: (sessionID) => gate.rested(sessionID),
   })
   const rows = new Map<string, string>()
   let stopWatching: (() => void) | undefined

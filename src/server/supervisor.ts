@@ -8,6 +8,7 @@ import { columnOf, type Claim, type Status, type Task } from "../core/task.ts"
 import type { Session } from "../shared/host.ts"
 import type { SessionState } from "../shared/session-state.ts"
 import { execute, judgingFacts, type ActionParts, type Work } from "./actions.ts"
+import { rowKey } from "./events.ts"
 import { gatherFacts, type FactSources } from "./facts.ts"
 import { makeFamily, type Family } from "./family.ts"
 import { failed, judgeWish, type Asking } from "./moves.ts"
@@ -24,6 +25,7 @@ import { makeShownFacts, type ShownFacts } from "./shown-facts.ts"
 
 const RELOOK_MS = 15_000
 const MAX_ROUNDS = 12
+const SIGN_EVERY_MS = 2_000
 
 export type SupervisorParts = {
   readonly project: Project
@@ -32,11 +34,14 @@ export type SupervisorParts = {
   reviewFacts(task: Task): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase">>
   readonly state: SessionState
   readonly leftCommands: FactSources["leftCommands"]
+  readonly rested: FactSources["rested"]
 }
 
 export interface Supervisor {
   /** Looks at every task of the repository once and keeps looking while anything is going on. */
   start(): Promise<void>
+  /** Looks at whatever changed without an event: when a board comes to the fore. */
+  refresh(): Promise<void>
   /** Looks at the task that this session belongs to; resolves when that look is over. */
   look(sessionID: string): Promise<void>
   readonly family: Family
@@ -73,6 +78,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const active = new Set<string>()
   const errors = new Map<string, { readonly text: string; readonly at: number }>()
   const signs = new Map<string, number>()
+  /** What of each task's session a look has seen. */
+  const seenRows = new Map<string, string>()
   const shown: ShownFacts = makeShownFacts((facts) => project.push({ type: "facts", facts }))
   let cancelTimer: (() => void) | undefined
   let disposed = false
@@ -91,6 +98,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     host,
     family,
     leftCommands: parts.leftCommands,
+    rested: parts.rested,
     state,
     claimAlive: (claim, sessionID, part) =>
       holds(claim, part === "setup" ? occupied.has(sessionID) : claiming.has(`${sessionID}:${part}`)),
@@ -163,6 +171,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       if (!read.ok) return unread(sessionID, read.error)
       const { task } = read.value
       known.add(sessionID)
+      seenRows.set(sessionID, rowKey(read.value.session))
       const worktree = await project.trees.worktree(task.meta)
       const up = worktree.state === "present" && (await instanceUp(task))
       const gathered = await gatherFacts(sources, task, read.value, worktree, up)
@@ -201,6 +210,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       return
     }
     active.delete(sessionID)
+    seenRows.delete(sessionID)
     const record = await tasks.recordOf(sessionID)
     const meta = record && metaOf(record)
     if (meta?.repo === project.repo) return shown.publish(fromRecord(sessionID, { title: record!.title, meta }))
@@ -219,6 +229,17 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     return ensured.ok
   }
 
+  /** A sign from a session that is thought to be at rest is worth a look; a stream of them is not worth many. */
+  function signOf(sessionID: string) {
+    const before = signs.get(sessionID)
+    signs.set(sessionID, clock.now())
+    const task = taskOf(sessionID)
+    const facts = task ? shown.of(task) : undefined
+    const thought = family.isHelper(sessionID) ? facts?.helper : facts?.activity
+    const stream = before !== undefined && Math.abs(clock.now() - before) < SIGN_EVERY_MS
+    if (task && thought?.kind !== "busy" && !stream) void look(task)
+  }
+
   function lookAtQueued() {
     void tasks.records().then((records) => {
       for (const record of records) if (metaOf(record)?.awaiting) void look(record.sessionID)
@@ -227,6 +248,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
 
   function forget(sessionID: string) {
     known.delete(sessionID)
+    seenRows.delete(sessionID)
     active.delete(sessionID)
     shown.drop(sessionID)
   }
@@ -255,25 +277,47 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     }
   }
 
-  /** Learns every session's place, repairs the records that a crash left behind, and then looks at every task. */
-  async function start() {
+  /** Learns every session's place and answers those that are tasks of this repository. */
+  async function listTasks(): Promise<readonly Session[] | undefined> {
     const listed = await host.sessions(project.root)
-    if (!listed.ok) host.log("error", `the sessions of the project cannot be listed: ${listed.error.text}`)
-    const sessions: readonly Session[] = listed.ok ? listed.value : []
-    for (const session of sessions) family.saw(session)
-    const records = await tasks.records()
-    const written = new Map(records.map((record) => [record.sessionID, JSON.stringify(record)]))
-    for (const { id, title, parentID, metadata } of sessions) {
+    if (!listed.ok) {
+      host.log("error", `the sessions of the project cannot be listed: ${listed.error.text}`)
+      return undefined
+    }
+    for (const session of listed.value) family.saw(session)
+    return listed.value.filter(({ id, parentID, metadata }) => {
       const kagan = metadata?.kagan as { sessionID?: unknown; repo?: unknown } | undefined
-      if (parentID || kagan?.sessionID !== id || kagan.repo !== project.repo) continue
+      return !parentID && kagan?.sessionID === id && kagan.repo === project.repo
+    })
+  }
+
+  /** Repairs the records that a crash left behind, and then looks at every task. */
+  async function start() {
+    const [listed, records] = await Promise.all([listTasks(), tasks.records()])
+    const written = new Map(records.map((record) => [record.sessionID, JSON.stringify(record)]))
+    for (const { id, title, metadata } of listed ?? []) {
       known.add(id)
-      if (written.get(id) === JSON.stringify({ title, sessionID: id, kagan })) continue
+      if (written.get(id) === JSON.stringify({ title, sessionID: id, kagan: metadata?.kagan })) continue
       const mended = await tasks.repair(id)
       if (!mended.ok && mended.error.kind !== "not_ours") host.log("warn", `${id}: ${mended.error.text}`)
     }
     repaired()
     for (const record of records) known.add(record.sessionID)
-    const queue = [...known]
+    await lookAt([...known])
+  }
+
+  async function refresh() {
+    await ready
+    const listed = await listTasks()
+    if (!listed) return
+    const rows = new Map(listed.map((session) => [session.id, rowKey(session)]))
+    const changed = [...new Set([...known, ...rows.keys()])].filter((id) => rows.get(id) !== seenRows.get(id))
+    await lookAt(changed)
+  }
+
+  /** A few at a time: each asks the host and git. */
+  async function lookAt(ids: readonly string[]) {
+    const queue = [...ids]
     const lookers = Array.from({ length: 4 }, async () => {
       for (let id = queue.shift(); id !== undefined; id = queue.shift()) await look(id)
     })
@@ -300,11 +344,12 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
 
   return {
     start,
+    refresh,
     look: (sessionID) => look(family.rootOf(sessionID)),
     family,
     taskOf,
     isHelper: family.isHelper,
-    signOf: (sessionID) => void signs.set(sessionID, clock.now()),
+    signOf,
     move,
     facts: shown.all,
     factsOf: shown.of,

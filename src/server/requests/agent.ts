@@ -56,10 +56,16 @@ export function agentRequests(
 
     "task.resume": ({ sessionID }) =>
       on(sessionID, async (task) => {
+        if ((await project.trees.worktree(task.meta)).state === "missing") {
+          const put = await project.trees.restore(task.meta)
+          return put.ok ? ok({ text: "its worktree is back" }) : failed(put.error.text)
+        }
         if (columnOf(task.meta) === "backlog" && task.meta.setup?.state === "failed") {
           const again = await tasks.update(sessionID, (meta) => ({ ...meta, setup: undefined }))
           return again.ok ? ok({ text: "the setup runs again" }) : failed(again.error.text)
         }
+        if (supervisor.factsOf(sessionID)?.problem && columnOf(task.meta) !== "in_progress")
+          return ok({ text: "tried again" })
         if (columnOf(task.meta) !== "in_progress") return refused({ kind: "not_in_column", needed: "in_progress" })
         const facts = supervisor.factsOf(sessionID)
         if (facts?.command)

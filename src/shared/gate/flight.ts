@@ -123,7 +123,7 @@ export function makeFlight(parts: Parts): Flight {
     reservation.holdUntil = clock.monotonic() + holdMs
     if (reservation.releaseAsked) return cutHold(reservation)
     arm(clock, reservation, holdMs, () => {
-      if (reservation.evidence) becomeTurn(reservation)
+      if (reservation.evidence && !isAtRest(reservation)) becomeTurn(reservation)
     })
     lookIn(reservation, Math.max(START_CEILING_MS, holdMs))
   }
@@ -133,6 +133,9 @@ export function makeFlight(parts: Parts): Flight {
     if (reservation.evidence) becomeTurn(reservation)
     else letGo(reservation)
   }
+
+  /** A sign that comes after the end was heard may be an old one: the look in a few seconds asks the host. */
+  const isAtRest = (reservation: Reservation) => !reservation.ended && state.phase(reservation.sessionID) === "idle"
 
   function becomeTurn(reservation: Reservation) {
     const slot = slotOf(reservation.sessionID)
@@ -247,7 +250,8 @@ export function makeFlight(parts: Parts): Flight {
     sign(reservation) {
       if (reservation.kind !== "wake" || !["sending", "starting", "limbo"].includes(reservation.stage)) return
       reservation.evidence = true
-      if (reservation.stage === "starting" && clock.monotonic() >= reservation.holdUntil) becomeTurn(reservation)
+      const held = clock.monotonic() < reservation.holdUntil
+      if (reservation.stage === "starting" && !held && !isAtRest(reservation)) becomeTurn(reservation)
     },
     rest(reservation) {
       if (!reservation.evidence) return

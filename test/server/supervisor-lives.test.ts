@@ -1,0 +1,82 @@
+import fc from "fast-check"
+import { expect, test, vi } from "vitest"
+import { live, lives, type Life } from "./supervisor-model.ts"
+
+const RUNS = Number(process.env.KAGAN_LIVES ?? 2_000)
+
+vi.setConfig({ testTimeout: 900_000 })
+
+/** Lives in which something once went wrong, by what it was. */
+const FOUND: readonly (readonly [what: string, life: Life])[] = [
+  [
+    "the start of a turn is heard after its end: its lease is given back, and no other window waits for ever",
+    {
+      seed: 97157458,
+      resume: "ask",
+      agreed: 2,
+      two: true,
+      steps: [
+        { step: { do: "events", drop: 30, twice: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 5, fix: 0 }, rest: true },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "start" }, rest: true },
+        { step: { do: "turn", turn: 0, how: "network" }, rest: false },
+        { step: { do: "foreign key", task: 0 }, rest: false },
+        { step: { do: "agree", by: 0, task: 0, waive: false }, rest: false },
+        { step: { do: "time", ms: 0 }, rest: false },
+        { step: { do: "ask", by: 0, task: 0, what: "stop" }, rest: false },
+        { step: { do: "kill", by: 0, after: 0 }, rest: false },
+      ],
+    },
+  ],
+  [
+    "a queued wish that a script takes back is no wish any more",
+    {
+      seed: 0,
+      resume: "ask",
+      agreed: 3,
+      two: false,
+      steps: [
+        { step: { do: "next", by: 0, task: 4, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 2, fix: 0 }, rest: true },
+        { step: { do: "next", by: 5, task: 4, fix: 2 }, rest: false },
+        { step: { do: "write", task: 5, to: "backlog" }, rest: false },
+        { step: { do: "start" }, rest: false },
+      ],
+    },
+  ],
+  [
+    "a helper that failed before the clock was set back is tried again",
+    {
+      seed: 0,
+      resume: "ask",
+      agreed: 0,
+      two: false,
+      steps: [
+        { step: { do: "turn", turn: 0, how: "network" }, rest: false },
+        { step: { do: "jump", ms: -3_600_000 }, rest: false },
+        { step: { do: "kill", by: 0, after: 0 }, rest: false },
+      ],
+    },
+  ],
+]
+
+test.each(FOUND)("%s", async (_what, life) => {
+  expect(await live(life)).toEqual([])
+})
+
+test(`${RUNS} random lives: no turn twice, no helper twice, never over the limit, nothing lost, nothing stuck`, async () => {
+  const seen = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(lives, async (life) => {
+      const wrong = await live(life, (what) => void seen.set(what, (seen.get(what) ?? 0) + 1))
+      expect(wrong).toEqual([])
+    }),
+    { numRuns: RUNS, interruptAfterTimeLimit: 800_000, markInterruptAsFailure: true },
+  )
+  // Lives in which nothing happens prove nothing.
+  const wanted = ["backlog → in_progress", "in_progress → review", "review → done", "review → in_progress"]
+  for (const what of [...wanted, "killed", "queued", "denied", "helper again", "stopped"])
+    expect(seen.get(what) ?? 0, what).toBeGreaterThan(0)
+})
