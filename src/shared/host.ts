@@ -14,6 +14,7 @@ import type {
   TextPartInput,
 } from "@opencode-ai/sdk/v2"
 import { err, ok, type Result } from "../core/result.ts"
+import { cleaned, withoutCredentials } from "../core/secrets.ts"
 import type { Clock } from "./clock.ts"
 
 export type {
@@ -229,7 +230,9 @@ export function doorsOf(client: OpencodeClient, clock: Clock, service = "kagan")
     toast: (directory, toast) =>
       ask("tui.showToast", limit, () => client.tui.showToast({ directory, ...toast })).then(none),
     log(level, message, extra) {
-      void ask("app.log", limit, () => client.app.log({ service, level, message, ...(extra ? { extra } : {}) }))
+      const said = withoutCredentials(message)
+      const more = extra ? { extra: cleaned(extra) as Record<string, unknown> } : {}
+      void ask("app.log", limit, () => client.app.log({ service, level, message: said, ...more }))
     },
   }
 

@@ -1,4 +1,5 @@
 import type { Result } from "../../core/result.ts"
+import { withoutCredentials } from "../../core/secrets.ts"
 
 /** What each kind of failure carries for the screen. */
 interface FailureData {
@@ -91,8 +92,12 @@ export function fail<K extends GitFailureKind>(
   data: FailureData[K],
   stderr?: string,
 ): { readonly ok: false; readonly error: GitFailure } {
-  const words = stderr?.trim()
-  return { ok: false, error: { kind, text, data, ...(words ? { stderr: words } : {}) } as GitFailure }
+  // Git names addresses whole, with the password in them.
+  const words = stderr && withoutCredentials(stderr.trim())
+  return {
+    ok: false,
+    error: { kind, text: withoutCredentials(text), data, ...(words ? { stderr: words } : {}) } as GitFailure,
+  }
 }
 
 /** A failure of the file system around git, with the system's own words. */
