@@ -1,4 +1,4 @@
-import type { Finding, Status, Task, TaskMeta } from "./task.ts"
+import type { Status, Task, TaskMeta } from "./task.ts"
 import { columnOf } from "./task.ts"
 import type { FailureClass, InterruptReason } from "./turn.ts"
 
@@ -290,19 +290,6 @@ function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, 
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
   return state("approvable", `${review.findings === 0 ? "no findings: approve" : "all ruled: approve"}${outside}`, true)
-}
-
-/** Findings that still want a ruling. */
-export function unruled(findings: readonly Finding[], ruled: readonly { finding: string }[]): Finding[] {
-  const done = new Set(ruled.map((ruling) => ruling.finding))
-  return findings.filter((finding) => !done.has(finding.id))
-}
-
-/** Cards of one column in the person's own order. */
-export function inColumn(tasks: readonly Task[], status: Status): Task[] {
-  return tasks
-    .filter((task) => columnOf(task.meta) === status && !task.meta.archivedAt && !task.meta.trashedAt)
-    .sort((a, b) => a.meta.order - b.meta.order || a.meta.taskNumber - b.meta.taskNumber)
 }
 
 /** `4m`, `2h 5m`, `3d`: whole units, never negative. */

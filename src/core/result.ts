@@ -10,8 +10,3 @@ export function ok<T>(value?: T): Result<T | undefined, never> {
 export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error }
 }
-
-/** Ends a switch over a union: a member that nobody handled is a compile error, and a bug at run time. */
-export function assertNever(value: never): never {
-  throw new Error(`unhandled case: ${JSON.stringify(value)}`)
-}

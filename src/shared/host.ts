@@ -1,6 +1,5 @@
 import { createOpencodeClient } from "@opencode-ai/sdk/v2"
 import type {
-  AssistantMessage,
   Config,
   Message,
   OpencodeClient,
@@ -17,16 +16,7 @@ import { err, ok, type Result } from "../core/result.ts"
 import { cleaned, withoutCredentials } from "../core/secrets.ts"
 import type { Clock } from "./clock.ts"
 
-export type {
-  AssistantMessage,
-  Message,
-  Part,
-  PermissionRequest,
-  PermissionRuleset,
-  QuestionRequest,
-  Session,
-  SessionStatus,
-}
+export type { Message, Part, PermissionRequest, PermissionRuleset, QuestionRequest, Session, SessionStatus }
 
 /** Why a call of the host gave no answer that can be used. */
 export type HostFailure =

@@ -1,7 +1,7 @@
 import type { OpencodeClient, Session, SessionStatus } from "@opencode-ai/sdk/v2"
 import { err, ok, type Result } from "../core/result.ts"
 
-export type { Session, SessionStatus }
+export type { Session }
 
 /**
  * What the screen may ask of the host: it reads sessions, and nothing else. There is no call here that starts or steers

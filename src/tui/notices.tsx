@@ -20,8 +20,6 @@ export type NoticeInput = {
   readonly key?: string
 }
 
-export type Notices = ReturnType<typeof createNotices>
-
 export const SHOWN_AT_MOST = 3
 const HISTORY = 200
 const STAYS: Readonly<Record<NoticeLevel, number>> = { info: 5_000, success: 5_000, warning: 10_000, error: 20_000 }

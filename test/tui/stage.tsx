@@ -462,5 +462,3 @@ function hostScreen(options: StageOptions) {
     dialogs: () => dialogs.stack.length,
   }
 }
-
-export type { ManualClock, Result }

@@ -6,7 +6,7 @@ import { returnBorrowed } from "./borrow.ts"
 import { copyUntracked, type Copied } from "./copy.ts"
 import { fail, ioFailure, type GitResult } from "./failure.ts"
 import { resolveBase, resolveCommit } from "./history.ts"
-import { dropRecord, listRecords, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
+import { dropRecord, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
 import { explainBlocked, guardPrograms } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
@@ -257,11 +257,6 @@ export async function restoreWorktree(wanted: {
   const all = [...new Set([...record.value.copied, ...copied.value.copied])]
   const kept = await writeRecord(commonDir, { ...record.value, branch, state: "ready", copied: all })
   return kept.ok ? copied : kept
-}
-
-/** The worktrees that Kagan made here and has not removed. */
-export function ownedWorktrees(repo: Repository): GitResult<readonly WorktreeRecord[]> {
-  return listRecords(repo.commonDir)
 }
 
 export function lockedFailure(path: string, reason: string) {

@@ -142,6 +142,6 @@ export function columnExtra(app: Counting, status: Status): string {
 }
 
 /** How many cards a page is, for page keys. */
-export function pageOf(rows: number, density: Density): number {
+function pageOf(rows: number, density: Density): number {
   return Math.max(1, Math.floor((rows - 2) / CARD_ROWS[density]))
 }

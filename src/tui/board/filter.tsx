@@ -39,8 +39,6 @@ export function readQuery(text: string): Query {
   return { ...query, ...more }
 }
 
-export type Filter = ReturnType<typeof createFilter>
-
 export function createFilter() {
   const [text, setText] = createSignal("")
   const query = createMemo(() => readQuery(text()))

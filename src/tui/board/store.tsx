@@ -71,7 +71,7 @@ export type Card = {
 export const draftCard = (id: string) => `draft:${id}`
 export const isDraftCard = (card: string) => card.startsWith("draft:")
 
-export type Board = ReturnType<typeof createBoard>
+type Board = ReturnType<typeof createBoard>
 
 /**
  * The one store of the board: filled by one load, then by events, each of which touches one entry. What did not change
