@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises"
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { ioFailure, type GitResult } from "./failure.ts"
@@ -26,23 +26,6 @@ export async function readRecord(commonDir: string, path: string): GitResult<Wor
   const record = decode(text)
   // A torn record proves nothing; what it stood for is then left alone.
   return ok(record?.path === path ? record : undefined)
-}
-
-export async function listRecords(commonDir: string): GitResult<readonly WorktreeRecord[]> {
-  const folder = dirname(recordFile(commonDir, ""))
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => error)
-  if (names instanceof Error) return names.code === "ENOENT" ? ok([]) : ioFailure(folder, "reading", names)
-  const records: WorktreeRecord[] = []
-  for (const name of names.filter((candidate) => candidate.endsWith(".json"))) {
-    const text = await readFile(join(folder, name), "utf8").catch((error: NodeJS.ErrnoException) => error)
-    if (text instanceof Error) {
-      if (text.code === "ENOENT") continue
-      return ioFailure(join(folder, name), "reading", text)
-    }
-    const record = decode(text)
-    if (record) records.push(record)
-  }
-  return ok(records)
 }
 
 export async function writeRecord(commonDir: string, record: WorktreeRecord): GitResult<void> {
