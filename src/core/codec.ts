@@ -51,6 +51,15 @@ const snapshot = z.object({
   deletions: int.min(0),
   at,
 })
+const checks = z.object({
+  state: z.enum(["running", "done"]),
+  passed: int.min(0),
+  failed: int.min(0),
+  notRun: int.min(0),
+  failing: z.array(text).max(20).optional(),
+  claim: claim.optional(),
+  at,
+})
 
 type Fields = Record<string, { readonly type: z.ZodType; readonly fallback?: unknown; readonly required?: boolean }>
 
@@ -113,6 +122,7 @@ const taskFields: Fields = {
   review: {
     type: z.object({
       snapshot: snapshot.optional(),
+      checks: checks.optional(),
       validator: z.object(helper).optional(),
       findings: int.min(0),
       ruled: int.min(0),

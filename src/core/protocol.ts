@@ -1,4 +1,5 @@
 import type { Ask, TaskFacts } from "./board.ts"
+import type { CheckResult } from "./checks.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
@@ -123,6 +124,11 @@ export type Requests = {
       readonly files: readonly DiffFileReply[]
       readonly left: readonly string[]
     }
+  }
+  /** What came of each check on the snapshot, with the end of its output. */
+  "review.checks": {
+    request: { readonly sessionID: string }
+    reply: { readonly snapshot: string; readonly results: readonly CheckResult[] }
   }
   "task.sendBack": {
     request: { readonly sessionID: string; readonly mode?: "continue" | "fresh"; readonly note?: string }

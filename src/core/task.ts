@@ -62,8 +62,23 @@ export type SnapshotRef = {
   readonly at: number
 }
 
+/** What came of the checks on the snapshot; the results themselves are a file beside the task. */
+export type ChecksSummary = {
+  readonly state: "running" | "done"
+  readonly passed: number
+  readonly failed: number
+  /** Could not be run, or was and does not count: the tree was not the snapshot's. */
+  readonly notRun: number
+  /** Names of the first few that failed. */
+  readonly failing?: readonly string[]
+  /** Who runs them. */
+  readonly claim?: Claim
+  readonly at: number
+}
+
 export type Review = {
   readonly snapshot?: SnapshotRef
+  readonly checks?: ChecksSummary
   readonly validator?: HelperPointer
   readonly findings: number
   readonly ruled: number

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process"
+import { stat } from "node:fs/promises"
 import type { Clock } from "../shared/clock.ts"
 import { personEnv } from "./instances.ts"
 
@@ -20,22 +21,37 @@ export type CommandResult = {
   readonly tail: string
   /** How much it wrote in all. */
   readonly bytes: number
+  /** The shell that was to run it. */
+  readonly shell: string
 }
 
 const TAIL_BYTES = 64 * 1024
 const GRACE_MS = 1_000
 
-export function runCommand(wanted: {
+export type WantedCommand = {
   readonly command: string
   readonly cwd: string
   readonly timeoutMs: number
   readonly clock: Clock
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal
-}): Promise<CommandResult> {
+}
+
+/** Resolves when it has ended, at the latest a moment after its limit or the stop; nothing of its group is left then. */
+export async function runCommand(wanted: WantedCommand): Promise<CommandResult> {
+  const shell = process.env.SHELL || "/bin/sh"
+  const none = (end: CommandEnd): CommandResult => ({ end, tail: "", bytes: 0, shell })
+  // The system would blame the shell for a folder that is not there.
+  const folder = await stat(wanted.cwd).catch(() => undefined)
+  if (!folder) return none({ kind: "not_started", text: `the folder ${wanted.cwd} is missing` })
+  if (!folder.isDirectory()) return none({ kind: "not_started", text: `${wanted.cwd} is not a folder` })
+  if (wanted.signal?.aborted) return none({ kind: "stopped" })
+  return run(wanted, shell)
+}
+
+function run(wanted: WantedCommand, shell: string): Promise<CommandResult> {
   const { command, cwd, timeoutMs, clock } = wanted
   return new Promise((resolve) => {
-    const shell = process.env.SHELL || "/bin/sh"
     const child = spawn(shell, ["-c", command], {
       cwd,
       env: { ...personEnv(), ...wanted.env, CI: process.env.CI ?? "1", GIT_TERMINAL_PROMPT: "0" },
@@ -62,13 +78,11 @@ export function runCommand(wanted: {
     child.stderr.on("data", take)
 
     const end = (reason: CommandEnd) => {
-      early ??= reason
+      if (early) return
+      early = reason
       signalGroup(child.pid, "SIGTERM")
-      cancelKill = clock.setTimer(GRACE_MS, () => {
-        signalGroup(child.pid, "SIGKILL")
-        // A grandchild in a group of its own may hold the pipes: what we know is enough.
-        finish(early!)
-      })
+      // A grandchild in a group of its own may hold the pipes: what we know is enough.
+      cancelKill = clock.setTimer(GRACE_MS, () => finish(reason))
     }
     const cancelLimit = clock.setTimer(timeoutMs, () => end({ kind: "timed_out", seconds: timeoutMs / 1000 }))
     const stop = () => end({ kind: "stopped" })
@@ -80,14 +94,18 @@ export function runCommand(wanted: {
       cancelLimit()
       cancelKill()
       wanted.signal?.removeEventListener("abort", stop)
+      signalGroup(child.pid, "SIGKILL")
       child.stdout.destroy()
       child.stderr.destroy()
-      resolve({ end: early ?? reason, tail: Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8"), bytes })
+      const tail = Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8")
+      resolve({ end: early ?? reason, tail, bytes, shell })
     }
     child.on("error", (cause) => finish({ kind: "not_started", text: cause.message }))
-    child.on("close", (code, signal) =>
-      finish(signal ? { kind: "killed", signal } : { kind: "exited", code: code ?? 1 }),
-    )
+    const ended = (code: number | null, signal: string | null): CommandEnd =>
+      signal ? { kind: "killed", signal } : { kind: "exited", code: code ?? 1 }
+    // What it left in the background may hold the pipes: it ends with it, and changes nothing of how it ended.
+    child.on("exit", (code, signal) => end(ended(code, signal)))
+    child.on("close", (code, signal) => finish(ended(code, signal)))
   })
 }
 
@@ -116,7 +134,8 @@ function signalGroup(pid: number | undefined, signal: NodeJS.Signals) {
   try {
     process.kill(-pid, signal)
   } catch (cause) {
-    // The group is gone already: that is what was wanted.
-    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause
+    // The group is gone already, or holds nothing but the dead: that is what was wanted.
+    const { code } = cause as NodeJS.ErrnoException
+    if (code !== "ESRCH" && code !== "EPERM") throw cause
   }
 }
