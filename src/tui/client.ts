@@ -1,4 +1,4 @@
-import type { OpencodeClient, Session, SessionStatus } from "@opencode-ai/sdk/v2"
+import type { OpencodeClient, Session } from "@opencode-ai/sdk/v2"
 import { err, ok, type Result } from "../core/result.ts"
 
 export type { Session }

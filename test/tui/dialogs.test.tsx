@@ -291,6 +291,13 @@ describe("moves", () => {
     expect(stage.server.asked()).toMatchObject([{ to: "backlog" }, { to: "in_progress" }])
   })
 
+  test("b takes back a wish that waits", async () => {
+    const moved = { verdict: "accepted" as const, text: "" }
+    await open({ width: 160, height: 45, ...workingDay(), answers: { "task.move": () => moved } })
+    await stage.press("j", "j", "b")
+    expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_33", to: "backlog" }])
+  })
+
   test("m on a running card asks first, and stopping it is not the default", async () => {
     const day = workingDay()
     await open({ width: 160, height: 45, ...day, answers: { "task.move": () => ({ verdict: "accepted", text: "" }) } })

@@ -23,7 +23,7 @@ import {
   type RequestType,
   type Wire,
 } from "../../src/core/protocol.ts"
-import { ok, type Result } from "../../src/core/result.ts"
+import { ok } from "../../src/core/result.ts"
 import { AppProvider, BOARD_ROUTE, createApp, REVIEW_ROUTE, type App, type HostScreen } from "../../src/tui/app.tsx"
 import { registerKeys } from "../../src/tui/board/bindings.tsx"
 import { BoardScreen } from "../../src/tui/board/board.tsx"
@@ -32,7 +32,7 @@ import type { OpenPort } from "../../src/tui/channel.ts"
 import type { ModelChoice, Session, SessionReader, TailMessage } from "../../src/tui/client.ts"
 import { ReviewScreen } from "../../src/tui/review/screen.tsx"
 import { Guarded } from "../../src/tui/ui/boundary.tsx"
-import { manualClock, settle, type ManualClock } from "../kit/clock.ts"
+import { manualClock, settle } from "../kit/clock.ts"
 
 /*
  * The board on a test screen: the real views, store, channel end and keymap (set up as the host sets up its own), on a

@@ -7,7 +7,7 @@ import { cellsOf, fitSegments, type Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
 import { CardView } from "./card.tsx"
 import type { At, Hand } from "./hand.tsx"
-import { CARD_ROWS, visibleCards, type Density } from "./layout.ts"
+import { visibleCards, type Density } from "./layout.ts"
 
 /** One column: only the cards that can be seen are drawn, and what is above and below is counted. */
 export function Column(props: {
@@ -139,9 +139,4 @@ export function columnCount(app: Counting, status: Status): string {
 export function columnExtra(app: Counting, status: Status): string {
   const queued = app.board.queued()
   return status === "in_progress" && queued > 0 ? `+${queued} queued` : ""
-}
-
-/** How many cards a page is, for page keys. */
-function pageOf(rows: number, density: Density): number {
-  return Math.max(1, Math.floor((rows - 2) / CARD_ROWS[density]))
 }

@@ -89,6 +89,7 @@ export function createCommands(app: App) {
     if (answer.ok && undoable) remember(`move of #${card.entry.meta.taskNumber}`, () => void move(card, from, false))
   }
 
+  const isQueued = (card: Card) => card.run().kind === "queued"
   const runsInProgress = (card: Card) => card.column() === "in_progress" && isRunning(card)
 
   function reviewAsIs(card: Card) {
@@ -288,8 +289,15 @@ export function createCommands(app: App) {
       (card) => (runsInProgress(card) ? undefined : judged(card, forwardOf(card.column()))),
     ),
     "kagan.back": onCard(
-      (card) => (card.column() === "review" ? openSendBack(app, card) : void move(card, backOf(card.column())!, true)),
-      (card) => (card.column() === "review" ? sendBackProblem(card) : judged(card, backOf(card.column()))),
+      (card) => {
+        if (card.column() === "review") openSendBack(app, card)
+        else void move(card, isQueued(card) ? "backlog" : backOf(card.column())!, true)
+      },
+      (card) => {
+        if (card.column() === "review") return sendBackProblem(card)
+        // A wish that waits can be taken back.
+        return isQueued(card) ? undefined : judged(card, backOf(card.column()))
+      },
     ),
     "kagan.edit": forDraft(
       openDraft,

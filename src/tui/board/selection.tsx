@@ -3,7 +3,6 @@ import { STATUSES, type Status } from "../../core/task.ts"
 
 export type Columns = Readonly<Record<Status, readonly string[]>>
 type Place = { readonly column: Status; readonly index: number; readonly card: string | undefined }
-type Selection = ReturnType<typeof createSelection>
 
 /**
  * The cursor. It keeps its card wherever the card goes; only when the card is gone does it rest on the one that took

@@ -71,8 +71,6 @@ export type Card = {
 export const draftCard = (id: string) => `draft:${id}`
 export const isDraftCard = (card: string) => card.startsWith("draft:")
 
-type Board = ReturnType<typeof createBoard>
-
 /**
  * The one store of the board: filled by one load, then by events, each of which touches one entry. What did not change
  * is not redrawn.
