@@ -1,6 +1,6 @@
 import type { RGBA, TextChunk } from "@opentui/core"
 import { For, Match, Show, Switch } from "solid-js"
-import { fit, fitPath, width } from "../../core/text.ts"
+import { displayable, fit, fitPath, width } from "../../core/text.ts"
 import { useApp, type App } from "../app.tsx"
 import { chunk, Chunks, colour, Line } from "../ui/line.tsx"
 import type { Review } from "./model.tsx"
@@ -27,7 +27,7 @@ export function DiffPane(props: { readonly review: Review; readonly width: numbe
       borderStyle="rounded"
       borderColor={app.theme().border}
       title={title()}
-      bottomTitle={below() > 0 ? ` ${app.glyphs.down} ${below()} ` : ""}
+      bottomTitle={displayable(below() > 0 ? ` ${app.glyphs.down} ${below()} ` : "")}
       bottomTitleAlignment="right"
       flexDirection="column"
       overflow="hidden"

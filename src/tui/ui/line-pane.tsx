@@ -40,7 +40,7 @@ export function LinePane(props: {
       paddingLeft={1}
       paddingRight={1}
       title={` ${displayable(props.title)} `}
-      bottomTitle={below() > 0 ? ` ${app.glyphs.down} ${below()} ` : ""}
+      bottomTitle={displayable(below() > 0 ? ` ${app.glyphs.down} ${below()} ` : "")}
       bottomTitleAlignment="right"
       flexDirection="column"
       overflow="hidden"
