@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs"
-import { copyFile, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { isAlive, isGroupAlive } from "./alive.ts"
@@ -9,6 +9,7 @@ import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./fa
 import { diskTree, hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
 import { resolveCommit } from "./history.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
+import { copyIndex } from "./private-index.ts"
 import type { Repository } from "./repository.ts"
 import { treeEntries } from "./tree.ts"
 import { gitLink } from "./worktree-state.ts"
@@ -280,14 +281,6 @@ function refusal({ hooks, signed }: BorrowWanted, error: GitFailure): GitFailure
   const output = error.stderr ?? ""
   const last = output.trim().split("\n").at(-1)
   return fail("hook_refused", `${hook} refused the merge${last ? `: ${last}` : ""}`, { hook, output }, output).error
-}
-
-/** A copy that git trusts no further than the original. */
-async function copyIndex(from: string, to: string): Promise<void> {
-  const before = await stat(from, { bigint: true })
-  await copyFile(from, to)
-  const seconds = (Number(before.mtimeNs / 1_000n) - 1) / 1e6
-  await utimes(to, seconds, seconds)
 }
 
 function decode(text: string): Borrowed | undefined {

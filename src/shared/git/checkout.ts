@@ -3,11 +3,14 @@ import { join } from "node:path"
 import { ok } from "../../core/result.ts"
 import { joinNul, pathIn, splitNul } from "./bytes.ts"
 import { fail, nameSome, type GitResult, type Operation } from "./failure.ts"
-import { changedFiles } from "./history.ts"
+import { changedFiles, lookUp, type ChangedFile } from "./history.ts"
 import { explainBlocked, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { readStatus } from "./status.ts"
 import { adminFolder, type WorktreeEntry } from "./worktree-state.ts"
+
+/** More than these and the whole checkout is looked at. */
+const MOST_PATHS = 500
 
 /** What a person has begun in a checkout and not finished; `branch` is the one it will move when it ends. */
 export interface UnderWay {
@@ -81,12 +84,14 @@ export async function refuseInTheWay(
   to: string,
   guard: ProgramGuard,
 ): GitResult<void> {
-  const [status, changes] = await Promise.all([
-    readStatus(repo.git, checkout, { untracked: "no", renames: false, guard: guard.args }),
-    changedFiles(repo, from, to),
-  ])
-  if (!status.ok) return explainBlocked(status, guard) as typeof status
+  const changes = await changedFiles(repo, from, to)
   if (!changes.ok) return changes
+  const folders = await newFolders(repo, from, changes.value)
+  if (!folders.ok) return folders
+  const paths = [...changes.value.map((change) => change.path), ...folders.value]
+  const only = paths.length <= MOST_PATHS ? { paths } : {}
+  const status = await readStatus(repo.git, checkout, { untracked: "no", renames: false, guard: guard.args, ...only })
+  if (!status.ok) return explainBlocked(status, guard) as typeof status
   const touches = overlap(changes.value.map((change) => change.path))
   const changed = status.value.filter((entry) => touches(entry.path)).map((entry) => entry.path)
 
@@ -102,6 +107,23 @@ export async function refuseInTheWay(
   if (!ignored.ok) return ignored
   const untracked = [...lying].filter((name) => !ignored.value.has(name))
   return inTheWay(checkout, { changed, untracked, ignored: [...ignored.value] })
+}
+
+/** The folders that a change makes: a file of such a name would be in its way. */
+async function newFolders(
+  repo: Repository,
+  from: string,
+  changes: readonly ChangedFile[],
+): GitResult<readonly string[]> {
+  const parents = [
+    ...new Set(changes.filter((change) => change.kind === "added").flatMap((change) => parentsOf(change.path))),
+  ]
+  if (parents.length === 0) return ok([])
+  const found = await lookUp(
+    repo,
+    parents.map((parent) => `${from}:${parent}`),
+  )
+  return found.ok ? ok(parents.filter((_, i) => found.value[i] === undefined)) : found
 }
 
 /**

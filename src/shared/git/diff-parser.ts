@@ -37,6 +37,8 @@ interface OpenHunk {
 const HEADER =
   /^(old mode|new mode|deleted file mode|new file mode|copy from|copy to|rename from|rename to|similarity index|dissimilarity index) /
 const [NEWLINE, SPACE, PLUS, MINUS, AT, BACKSLASH] = [10, 32, 43, 45, 64, 92]
+const [D, I] = [0x64, 0x69]
+const SECTION = "diff --git "
 const EMPTY_CONTEXT = Buffer.from(" \n")
 /** A header line is cut off behind this; hunk lines behind the limit for them. */
 const HEADER_BYTES = 64 * 1024
@@ -212,8 +214,10 @@ export class DiffParser {
     const file = this.#sections[this.#section]
     const first = bytes[from]
     if (file && (first === MINUS || first === PLUS) && bytes[from + 1] === first && bytes[from + 2] === first) return
+    if (first === D && bytes[from + 1] === I && bytes.toString("latin1", from, from + SECTION.length) === SECTION) {
+      return this.#nextSection()
+    }
     const text = bytes.toString("utf8", from, to)
-    if (text.startsWith("diff --git ")) return this.#nextSection()
     if (!file) return this.#fail("text stands before the first file")
     if (first === AT && text.startsWith("@@ ")) return this.#openHunk(text)
     if (text.startsWith("index ")) return this.#checkIndex(file, text)

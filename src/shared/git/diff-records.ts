@@ -1,5 +1,5 @@
 import { fileMark, type ChangeKind, type DiffFile, type DiffHunk, type FileNature } from "../../core/diff.ts"
-import { splitNul } from "./bytes.ts"
+import { decodePath } from "./bytes.ts"
 
 /** A changed file while its hunks are being read. */
 export interface FileDraft {
@@ -20,19 +20,27 @@ export interface FileDraft {
   readonly hunks: DiffHunk[]
 }
 
+const RECORD = /^:(\d{6}) (\d{6}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([ADMTRC])(\d*)$/
+
+function nameOf(field: string | undefined): string | undefined {
+  return field !== undefined && /[\u0080-\u00ff]/.test(field) ? decodePath(Buffer.from(field, "latin1")) : field
+}
+
 /** Reads git's raw records (`--raw -z`), whose names are never quoted; a text says what is wrong with them. */
 export function readRecords(bytes: Uint8Array): FileDraft[] | string {
-  const fields = splitNul(bytes)
+  // One decoding for all; only a name that is not plain is looked at by its bytes.
+  const fields = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1").split("\0")
+  if (fields.at(-1) === "") fields.pop()
   const files: FileDraft[] = []
   for (let i = 0; i < fields.length;) {
     const record = fields[i++]!
-    const parts = /^:(\d{6}) (\d{6}) ([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ([ADMTRC])(\d*)$/.exec(record)
+    const parts = RECORD.exec(record)
     if (!parts) return `"${record.slice(0, 100)}" is no change that is known`
     const [, oldMode, newMode, oldObject, newObject, letter, score] = parts as string[]
-    const first = fields[i++]
-    const second = letter === "R" || letter === "C" ? fields[i++] : undefined
-    if (first === undefined || ((letter === "R" || letter === "C") && second === undefined))
-      return "a change has no name"
+    const moved = letter === "R" || letter === "C"
+    const first = nameOf(fields[i++])
+    const second = moved ? nameOf(fields[i++]) : undefined
+    if (first === undefined || (moved && second === undefined)) return "a change has no name"
     files.push({
       path: second ?? first,
       ...(second === undefined ? {} : { oldPath: first }),

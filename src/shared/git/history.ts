@@ -68,6 +68,7 @@ export async function changedFiles(repo: Repository, from: string, to: string): 
 
 /** Where two histories part. A shallow clone that cannot know is a failure, never an empty answer. */
 export async function mergeBase(repo: Repository, one: string, other: string): GitResult<string> {
+  if (one === other) return ok(one)
   const answer = await repo.git.run(["merge-base", one, other], { cwd: repo.commonDir, okCodes: [0, 1] })
   if (!answer.ok) return answer
   if (answer.value.code === 0) return ok(answer.value.stdout.trim().split("\n")[0]!)

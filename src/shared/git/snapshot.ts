@@ -3,7 +3,7 @@ import { returnBorrowed } from "./borrow.ts"
 import { decodePath } from "./bytes.ts"
 import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
-import { changedFiles, mergeBase, resolveBase, resolveCommit, treeOfCommit, type ChangedFile } from "./history.ts"
+import { changedFiles, mergeBase, lookUp, resolveBase, treeOfCommit, type ChangedFile } from "./history.ts"
 import { readRecord } from "./ownership.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
@@ -50,21 +50,19 @@ export function snapshotRef(n: number, generation: number): string {
  */
 export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   const { repo, worktree, n, generation } = wanted
-  const { git } = repo
   const returned = await returnBorrowed(repo, worktree)
   if (!returned.ok) return returned
-  const head = await resolveHead(repo, worktree)
+  const [head, baseCommit] = await Promise.all([resolveHead(repo, worktree), resolveBase(repo, wanted.base)])
   if (!head.ok) return head
-  const headCommit = head.value
-  const baseCommit = await resolveBase(repo, wanted.base)
   if (!baseCommit.ok) return baseCommit
+  const headCommit = head.value
   const start = await mergeBase(repo, baseCommit.value, headCommit)
   if (!start.ok) return start
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
   const [tree, behind] = await Promise.all([
     writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value }),
-    git.run(["rev-list", "--count", `${headCommit}..${baseCommit.value}`], { cwd: repo.commonDir }),
+    start.value === baseCommit.value ? ok(0) : behindOf(repo, headCommit, baseCommit.value),
   ])
   if (!tree.ok) return tree
   if (!behind.ok) return behind
@@ -78,7 +76,7 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
     ref,
     head: headCommit,
     base: start.value,
-    behind: Number(behind.value.stdout.trim()),
+    behind: behind.value,
     nested: tree.value.nested,
   })
 }
@@ -168,6 +166,11 @@ async function resolveHead(repo: Repository, worktree: string): GitResult<string
   return fail("branch_missing", `the branch of ${worktree} is gone`, { branch: await headBranch(repo, worktree) })
 }
 
+async function behindOf(repo: Repository, head: string, base: string): GitResult<number> {
+  const counted = await repo.git.run(["rev-list", "--count", `${head}..${base}`], { cwd: repo.commonDir })
+  return counted.ok ? ok(Number(counted.value.stdout.trim())) : counted
+}
+
 async function headBranch(repo: Repository, worktree: string): Promise<string> {
   const name = await repo.git.run(["symbolic-ref", "--short", "HEAD"], { cwd: worktree })
   return name.ok ? decodePath(name.value.bytes).trim() : ""
@@ -179,15 +182,13 @@ async function commitOnce(
   wanted: { ref: string; tree: string; head: string; message: string },
 ): GitResult<string> {
   const { git } = repo
-  const existing = await resolveCommit(repo, wanted.ref)
-  if (existing.ok) {
-    const same = await git.run(["rev-parse", `${existing.value}^{tree}`, `${existing.value}^1`], {
-      cwd: repo.commonDir,
-    })
-    if (same.ok && same.value.stdout === `${wanted.tree}\n${wanted.head}\n`) return existing
-  } else if (existing.error.kind !== "branch_missing") return existing
+  const { ref, tree, head } = wanted
+  const existing = await lookUp(repo, [`${ref}^{commit}`, `${ref}^{tree}`, `${ref}^1`])
+  if (!existing.ok) return existing
+  const [commit, itsTree, itsParent] = existing.value
+  if (commit !== undefined && itsTree === tree && itsParent === head) return ok(commit)
   const commitTree = (env?: Record<string, string>) =>
-    git.run(["commit-tree", wanted.tree, "-p", wanted.head, "-F", "-"], {
+    git.run(["commit-tree", tree, "-p", head, "-F", "-"], {
       cwd: worktree,
       stdin: `${wanted.message}\n`,
       ...(env ? { env } : {}),
@@ -197,9 +198,9 @@ async function commitOnce(
   const made =
     !theirs.ok && explainCommit(theirs.error, false).kind === "no_identity" ? await commitTree(KAGAN_IDENTITY) : theirs
   if (!made.ok) return made
-  const commit = made.value.stdout.trim()
+  const id = made.value.stdout.trim()
   const kept = await whileLocked(git.clock, () =>
-    git.run(["update-ref", "-m", "kagan: snapshot", wanted.ref, commit], { cwd: repo.commonDir }),
+    git.run(["update-ref", "-m", "kagan: snapshot", ref, id], { cwd: repo.commonDir }),
   )
-  return kept.ok ? ok(commit) : err(kept.error)
+  return kept.ok ? ok(id) : err(kept.error)
 }

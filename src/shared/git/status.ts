@@ -24,6 +24,8 @@ export interface StatusOptions {
   readonly ignored?: boolean
   /** Changes inside a submodule that its own commit does not hold: default false. */
   readonly insideSubmodules?: boolean
+  /** Only these files, and what lies below them. */
+  readonly paths?: readonly string[]
   /** Arguments of a program guard. */
   readonly guard?: readonly string[]
 }
@@ -44,6 +46,7 @@ export async function readStatus(
       `--ignore-submodules=${options.insideSubmodules ? "none" : "dirty"}`,
       options.renames === false ? "--no-renames" : "--find-renames",
       ...(options.ignored ? ["--ignored=matching"] : []),
+      ...(options.paths ? ["--", ...options.paths] : []),
     ],
     {
       cwd: checkout,

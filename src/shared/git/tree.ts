@@ -1,13 +1,13 @@
-import { copyFile, lstat, mkdir, readdir, readFile, rm, stat, utimes } from "node:fs/promises"
+import { lstat, readdir, readFile, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { ok } from "../../core/result.ts"
 import { isAlive } from "./alive.ts"
-import { decodePath, joinNul, pathIn, splitNul } from "./bytes.ts"
+import { joinNul, pathIn, splitNul } from "./bytes.ts"
 import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
+import { seedIndex } from "./private-index.ts"
 import type { Git } from "./runner.ts"
-import { gitLink } from "./worktree-state.ts"
 
 export interface TreeRequest {
   readonly git: Git
@@ -36,8 +36,6 @@ export interface WorkingTree {
 }
 
 const LIMITS: UntrackedLimits = { bytes: 10 * 1024 * 1024, count: 2_000 }
-/** What `ls-files -v` puts before an entry without a flag. */
-const PLAIN = "H".charCodeAt(0)
 let calls = 0
 
 /**
@@ -48,9 +46,11 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
   const index = `${wanted.indexFile}.${process.pid}-${++calls}`
   try {
     await sweep(wanted.indexFile)
-    const seeded = await seed(wanted, index)
+    const [seeded, guard] = await Promise.all([
+      seedIndex(wanted.git, wanted.worktree, index),
+      guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
+    ])
     if (!seeded.ok) return seeded
-    const guard = await guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters)
     if (!guard.ok) return guard
     return explainBlocked(await writeFrom(wanted, index, guard.value), guard.value)
   } catch (error) {
@@ -101,94 +101,22 @@ interface Looked {
   readonly untracked: readonly string[]
 }
 
-/** The two halves of a `git status`, side by side, and beside them the search for flags that would hide something. */
+/** The two halves of a `git status`, side by side. */
 async function look(wanted: TreeRequest, index: string, guard: ProgramGuard): GitResult<Looked> {
   const { git, worktree } = wanted
   const run = (args: readonly string[]) =>
     git.run([...guard.args, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: index }, timeoutMs: 300_000 })
-  const differing = () =>
-    run(["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"])
-  const [first, others, flagged] = await Promise.all([
-    differing(),
+  const [files, others] = await Promise.all([
+    run(["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"]),
     run(["ls-files", "-z", "--others", "--exclude-standard"]),
-    run(["ls-files", "-z", "-v"]),
   ])
-  if (!others.ok) return others
-  if (!flagged.ok) return flagged
-  const revealed = await reveal(wanted, index, flagged.value.bytes)
-  if (!revealed.ok) return revealed
-  const files = revealed.value ? await differing() : first
   if (!files.ok) return files
+  if (!others.ok) return others
   const fields = splitNul(files.value.bytes)
   const unmerged = new Set<string>()
   const changed = new Set<string>()
   for (let i = 0; i + 1 < fields.length; i += 2) (fields[i] === "U" ? unmerged : changed).add(fields[i + 1]!)
   return ok({ unmerged: [...unmerged], changed: [...changed], untracked: splitNul(others.value.bytes) })
-}
-
-/** The worktree's own index, so that only what changed is read; without one, the last commit. */
-async function seed(wanted: TreeRequest, index: string): GitResult<void> {
-  const { git, worktree } = wanted
-  const source = join((await gitLink(worktree)) ?? join(worktree, ".git"), "index")
-  await mkdir(dirname(index), { recursive: true })
-  const before = await stat(source, { bigint: true }).catch((error: NodeJS.ErrnoException) => error)
-  if (before instanceof Error) {
-    if (before.code !== "ENOENT") throw before
-    const read = await git.run(["read-tree", "HEAD"], { cwd: worktree, env: { GIT_INDEX_FILE: index } })
-    return read.ok ? ok() : read
-  }
-  await copyFile(source, index)
-  // Git trusts an entry whose file is older than the index. A younger copy would hide an edit that was made in the
-  // instant in which the index was written, so the copy is made a little older than the original.
-  const microseconds = Number(before.mtimeNs / 1_000n) - 1
-  await utimes(index, microseconds / 1e6, microseconds / 1e6)
-  return ok()
-}
-
-/** Clears the flags that hide edits, and adds nothing else; says whether there were any. */
-async function reveal(wanted: TreeRequest, index: string, listed: Buffer): GitResult<boolean> {
-  const { git, worktree } = wanted
-  const env = { GIT_INDEX_FILE: index }
-  const assumed: string[] = []
-  const skipped: string[] = []
-  for (let at = 0, end = 0; at < listed.length; at = end + 1) {
-    end = listed.indexOf(0, at)
-    if (listed[at] === PLAIN) continue
-    const mark = String.fromCharCode(listed[at]!)
-    const path = decodePath(listed.subarray(at + 2, end))
-    if (mark !== mark.toUpperCase()) assumed.push(path)
-    if (mark === "S" || mark === "s") skipped.push(path)
-  }
-  if (skipped.length === 0 && assumed.length === 0) return ok(false)
-  if (skipped.length > 0) {
-    const setting = await git.run(["config", "--type=bool", "--default=false", "--get", "core.sparseCheckout"], {
-      cwd: worktree,
-    })
-    if (!setting.ok) return setting
-    const sparse = setting.value.stdout.trim() === "true"
-    const visible: string[] = []
-    for (const path of skipped) {
-      // In a sparse checkout an absent file is not a deleted one.
-      const there = await lstat(pathIn(worktree, path)).catch(() => undefined)
-      if (!sparse || there !== undefined) visible.push(path)
-    }
-    const shown = await flag(git, worktree, env, "--no-skip-worktree", visible)
-    if (!shown.ok) return shown
-  }
-  const cleared = await flag(git, worktree, env, "--no-assume-unchanged", assumed)
-  return cleared.ok ? ok(true) : cleared
-}
-
-async function flag(
-  git: Git,
-  cwd: string,
-  env: Record<string, string>,
-  option: string,
-  paths: readonly string[],
-): GitResult<void> {
-  if (paths.length === 0) return ok()
-  const done = await git.run(["update-index", option, "-z", "--stdin"], { cwd, env, stdin: joinNul(paths) })
-  return done.ok ? ok() : done
 }
 
 /** Excluded files, and config files that only the host touched, stand in the tree as they stand in the base. */

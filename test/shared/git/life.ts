@@ -87,7 +87,7 @@ async function life(hook: boolean): Promise<Life> {
       const count = join(it.side, "count")
       await writeFile(count, "")
       // Calls run side by side: each is the n-th by the place of its own line.
-      const place = `$(grep -n -m1 "^$$\$" '${count}' | cut -d: -f1)`
+      const place = `$(grep -n -m1 "^$$$" '${count}' | cut -d: -f1)`
       const shim = `#!/bin/sh\necho $$ >>'${count}'\n[ "${place}" = ${n} ] && { ${instead}; }\nexec '${real}' "$@"\n`
       await writeFile(join(bin, "git"), shim)
       await chmod(join(bin, "git"), 0o755)
