@@ -11,7 +11,8 @@ afterEach(async () => {
 function ask(one: Model, content: string, tools: string[] = [], signal?: AbortSignal): Promise<Response> {
   return fetch(`${one.url}/chat/completions`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    // The model ends each connection; a client that kept one would meet it closed.
+    headers: { "content-type": "application/json", connection: "close" },
     ...(signal ? { signal } : {}),
     body: JSON.stringify({
       model: "m1",
