@@ -57,8 +57,8 @@ function judgeApi(program: string, args: readonly string[]): string | undefined 
   return `\`${program} api\` with ${method ?? "fields"} writes to the forge`
 }
 
-/** Why a call of `hub` is refused; what it does not know it gives to git. */
-export const HUB_WRITES = new Set([
+/** What `hub` does beside what git does. */
+const HUB_WRITES = new Set([
   "pull-request",
   "create",
   "delete",
@@ -71,6 +71,7 @@ export const HUB_WRITES = new Set([
   "ci-status",
 ])
 
+/** Why a call of `hub` is refused; what it does not know it gives to git. */
 export function judgeHub(args: readonly string[]): string | undefined {
   const [verb, inner] = withoutOptions(args, ["-C", "-c"])
   if (verb === "api") return judgeApi("hub", args.slice(args.indexOf("api") + 1))
