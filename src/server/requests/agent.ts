@@ -36,7 +36,8 @@ export function agentRequests(
         const words = text.trim()
         if (!words) return refused({ kind: "invalid", text: "there is nothing to tell" })
         if (columnOf(task.meta) !== "in_progress") return refused({ kind: "not_in_column", needed: "in_progress" })
-        if (supervisor.factsOf(sessionID)?.activity.kind === "busy") {
+        // A turn that the person stopped is over, whatever the last look still saw of it: it would not be read there.
+        if (supervisor.factsOf(sessionID)?.activity.kind === "busy" && task.meta.run?.stoppedAt === undefined) {
           project.tell(workingSession(task.meta), task.meta.worktree, {
             source: `person:${task.meta.taskNumber}`,
             kind: "tell",
