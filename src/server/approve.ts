@@ -1,3 +1,4 @@
+import { checksVerdict } from "../core/checks.ts"
 import type { ReplyOf, RequestFailure, RequestOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { judgeApproval, judgeLeave, type Refusal } from "../core/rules.ts"
@@ -158,12 +159,14 @@ async function finish(
   return ok()
 }
 
-/** The title is the subject, character for character; the trailers name task, snapshot and waivers. */
+/** The title is the subject, character for character; the trailers name task, snapshot, waivers and checks. */
 function messageOf({ title, meta }: Task, own: string | undefined): string {
   const trailers = [`Kagan-Task: ${meta.taskNumber}`, `Kagan-Snapshot: ${meta.merge?.snapshot}`]
   if (meta.intake?.state === "waived") trailers.push(`Kagan-Waived: intake (${meta.intake.reason})`)
   const validator = meta.review?.validator
   if (validator?.state === "waived") trailers.push(`Kagan-Waived: validator (${validator.reason})`)
   else if (meta.approval?.waiver) trailers.push(`Kagan-Waived: validator (${meta.approval.waiver})`)
+  const checks = checksVerdict(meta.review?.checks)
+  if (checks) trailers.push(`Kagan-Checks: ${checks}`)
   return `${own?.trim() || title}\n\n${trailers.map((line) => line.replace(/\s+/g, " ")).join("\n")}\n`
 }

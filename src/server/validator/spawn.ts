@@ -1,6 +1,8 @@
+import { evidenceText } from "../../core/checks.ts"
 import { validatorPrompt, type PriorRuling } from "../../core/prompts.ts"
 import { err, ok, type Result } from "../../core/result.ts"
 import { METADATA_VERSION, type Task } from "../../core/task.ts"
+import { readChecks } from "../checks.ts"
 import { agreed, describe } from "../describe.ts"
 import type { HelperFailure, HelperSpec } from "../helper.ts"
 import type { Project } from "../project.ts"
@@ -38,12 +40,22 @@ async function promptOf(project: Project, task: Task): Promise<Result<string, He
     description: await describe(project, meta),
     ...known,
     priorRulings: await priorRulings(project, task),
+    ...(await evidenceOf(project, task)),
     files: diff.value.files,
     generation: meta.generation,
     maxTokens: project.options().validator.maxTokens,
     nonce: project.seed(),
   })
   return ok(prompt.text)
+}
+
+/** What the person's checks say of the snapshot; results that cannot be read are said to be missing. */
+async function evidenceOf(project: Project, { meta }: Task): Promise<{ readonly checks?: string }> {
+  const snapshot = meta.review?.snapshot
+  if (!snapshot || !meta.review?.checks) return {}
+  const report = await readChecks(project, meta.sessionID, snapshot)
+  if (!report.ok) return { checks: `The results could not be read: ${report.error.text}` }
+  return report.value ? { checks: evidenceText(report.value.results) } : {}
 }
 
 /** The rulings of all earlier generations: what was set aside is not to be reported again. */

@@ -1,7 +1,8 @@
 import type { RunState, TaskFacts } from "../../core/board.ts"
+import { checksText } from "../../core/checks.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
 import { joined, type Segment } from "../ui/segments.ts"
-import { RUN_SIGN, type Glyphs } from "../ui/signs.ts"
+import { RUN_SIGN, type Glyphs, type Sign } from "../ui/signs.ts"
 import type { Progress } from "./store.tsx"
 
 export type CardInput = {
@@ -61,7 +62,7 @@ function factLine(input: CardInput): Segment[] {
     case "in_progress":
       return joined([progress ? bar(progress, glyphs) : undefined, money, model, generation], ` ${glyphs.dot} `)
     case "review":
-      return joined([diffSize(meta, glyphs), money, generation], ` ${glyphs.dot} `)
+      return joined([diffSize(meta, glyphs), checks(meta, glyphs), money, generation], ` ${glyphs.dot} `)
     case "done":
       return joined([diffSize(meta, glyphs), money], ` ${glyphs.dot} `)
   }
@@ -84,4 +85,18 @@ function diffSize(meta: TaskMeta, glyphs: Glyphs): Segment[] {
     { text: `+${snapshot.insertions}`, tone: "success" },
     { text: ` ${glyphs.minus}${snapshot.deletions}`, tone: "error" },
   ]
+}
+
+function checks(meta: TaskMeta, glyphs: Glyphs): Segment[] | undefined {
+  const summary = meta.review?.checks
+  const text = checksText(summary)
+  if (!summary || text === undefined) return undefined
+  if (summary.state === "running") return [{ text, tone: "muted" }]
+  const sign: Sign =
+    summary.failed > 0
+      ? { icon: "✗", ascii: "x", tone: "error" }
+      : summary.notRun > 0
+        ? { icon: "○", ascii: "o", tone: "warning" }
+        : { icon: "✓", ascii: "+", tone: "success" }
+  return [{ text: `${glyphs.of(sign)} ${text}`, tone: sign.tone }]
 }

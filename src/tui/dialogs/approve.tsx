@@ -1,4 +1,5 @@
 import { createSignal, For, Show } from "solid-js"
+import { checksVerdict } from "../../core/checks.ts"
 import type { MergeStrategy } from "../../core/task.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
@@ -18,6 +19,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
   const snapshot = meta.review!.snapshot!
   const [strategy, setStrategy] = createSignal<MergeStrategy>(app.options().merge.strategy)
   let message: InputRenderable | undefined
+  const checks = checksVerdict(meta.review?.checks)
   const conflicts = card.facts()?.conflicts ?? []
   const outside = card.facts()?.outside ?? []
 
@@ -63,6 +65,15 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
         <Line
           width={space.width()}
           segments={[{ text: `Reviewer waived: ${validator?.reason ?? ""}`, tone: "warning" }]}
+        />
+      </Show>
+      <Show when={checks}>
+        <Line
+          width={space.width()}
+          segments={[
+            { text: "Checks   ", tone: "muted" },
+            { text: checks ?? "", ...(meta.review?.checks?.failed ? { tone: "error" } : {}) },
+          ]}
         />
       </Show>
       <Show when={conflicts.length > 0}>
