@@ -277,6 +277,7 @@ function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, 
   const outside = facts?.outside?.length ? " · something outside of it changed" : ""
   if (review?.snapshot && review.snapshot.generation === meta.generation && review.snapshot.files === 0)
     return state("no_changes", `no changes${outside}`, true)
+  if (review?.checks?.state === "running") return state("reviewing", "checks are running")
   if (!review?.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
     return helperState("reviewing", "reviewer", facts, now, stallAfter)
   }

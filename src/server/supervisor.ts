@@ -8,6 +8,7 @@ import { columnOf, type Claim, type Status, type Task } from "../core/task.ts"
 import type { Session } from "../shared/host.ts"
 import type { SessionState } from "../shared/session-state.ts"
 import { execute, judgingFacts, type ActionParts, type Work } from "./actions.ts"
+import { PROCESS_ENDS } from "./checks.ts"
 import { rowKey } from "./events.ts"
 import { gatherFacts, type FactSources } from "./facts.ts"
 import { makeFamily, type Family } from "./family.ts"
@@ -362,7 +363,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       unsubscribe()
       cancelTimer?.()
       cancelTimer = undefined
-      for (const controller of occupied.values()) controller.abort()
+      for (const controller of occupied.values()) controller.abort(PROCESS_ENDS)
       await Promise.allSettled([...looking.values()].map((entry) => entry.promise))
     },
   }
@@ -408,6 +409,7 @@ function isActive({ meta }: Task, facts: TaskFacts): boolean {
     facts.command !== undefined ||
     UNDER_WAY.has(meta.intake?.state) ||
     UNDER_WAY.has(meta.review?.validator?.state) ||
+    meta.review?.checks?.state === "running" ||
     meta.status !== columnOf(meta) ||
     meta.setup?.state === "running" ||
     meta.merge?.state === "claimed" ||

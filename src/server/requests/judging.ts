@@ -97,6 +97,7 @@ export function judgingRequests({
         )
         if (!updated.ok) return failed(updated.error.text)
         if (!updated.value.changed) return refused({ kind: "merging" })
+        supervisor.interrupt(sessionID)
         if (running) await host.abort(running, task.meta.worktree)
         return ok({ text: "a new snapshot is taken and reviewed" })
       }),
@@ -134,13 +135,19 @@ export function judgingRequests({
         }
         const fresh = (mode ?? project.options().sendBack.mode) === "fresh"
         const moved = await supervisor.move(sessionID, "in_progress", { fresh, ...(words ? { note: words } : {}) })
+        // What is sent back is changed again: nothing that runs on it counts.
+        if (moved.ok && moved.value.kind === "accepted") supervisor.interrupt(sessionID)
         return moved.ok ? ok(moveReply(moved.value)) : moved
       }),
 
     "task.approve": (body) =>
       on(body.sessionID, async (task) => {
         const approved = await supervisor.occupy(body.sessionID, () => approveTask(project, task, body))
-        return approved === false ? refused({ kind: "merging" }) : approved
+        if (approved !== false) return approved
+        const checking = task.meta.review?.checks?.state === "running"
+        return refused(
+          checking ? { kind: "invalid", text: "its checks still run (X stops them)" } : { kind: "merging" },
+        )
       }),
     "task.leave": ({ sessionID, reason }) => on(sessionID, (task) => leaveTask(project, task, reason)),
   }
