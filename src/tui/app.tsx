@@ -290,11 +290,14 @@ export function openDialog(
   size: "medium" | "large" | "xlarge" = "medium",
   onClose?: () => void,
 ) {
+  // The host calls this again whenever something changes that the root itself reads; a box reads nothing.
   app.host.ui.dialog.replace(
     () => (
-      <AppProvider app={app}>
-        <Guarded name="dialog">{render()}</Guarded>
-      </AppProvider>
+      <box flexDirection="column" flexShrink={1} overflow="hidden">
+        <AppProvider app={app}>
+          <Guarded name="dialog">{render()}</Guarded>
+        </AppProvider>
+      </box>
     ),
     onClose,
   )

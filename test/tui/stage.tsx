@@ -10,7 +10,7 @@ import {
 import { createDefaultOpenTuiKeymap } from "@opentui/keymap/opentui"
 import { KeymapProvider } from "@opentui/keymap/solid"
 import { testRender, useRenderer } from "@opentui/solid"
-import { createEffect, createSignal, For, onCleanup, Show, type JSX } from "solid-js"
+import { createEffect, createSignal, onCleanup, Show, type JSX } from "solid-js"
 import { createStore } from "solid-js/store"
 import { expect } from "vitest"
 import type { TaskFacts } from "../../src/core/board.ts"
@@ -355,14 +355,17 @@ function hostScreen(options: StageOptions) {
               <text>{`another screen: ${route().name}`}</text>
             </Show>
           </box>
-          <For each={dialogs.stack}>{(dialog) => <DialogBox render={dialog.render} />}</For>
+          <Show when={dialogs.stack.length > 0}>
+            <DialogBox>{dialogs.stack.at(-1)?.render as unknown as JSX.Element}</DialogBox>
+          </Show>
         </AppProvider>
       </KeymapProvider>
     )
   }
 
   const [size, setSize] = createSignal<"medium" | "large" | "xlarge">("medium")
-  function DialogBox(props: { readonly render: () => JSX.Element }) {
+  /** Takes the function itself for its child, as the host's does: whatever the root of a dialog reads makes it anew. */
+  function DialogBox(props: { readonly children: JSX.Element }) {
     const renderer = useRenderer()
     const width = () => Math.min({ medium: 60, large: 88, xlarge: 116 }[size()], renderer.width - 2)
     return (
@@ -377,7 +380,7 @@ function hostScreen(options: StageOptions) {
         paddingTop={Math.floor(renderer.height / 4)}
       >
         <box width={width()} backgroundColor={THEME.backgroundPanel} paddingTop={1}>
-          {props.render()}
+          {props.children}
         </box>
       </box>
     )
