@@ -54,14 +54,17 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
   readonly occupied: boolean
 }
 
+/** Where a turn was cut off by the death of its process, and when. */
+export type Died = { readonly messageID: string; readonly at: number }
+
 export type Action =
   | { readonly kind: "seed" }
   /** Somebody wrote `status`: judge it. */
   | { readonly kind: "judge"; readonly wish: Status }
   | { readonly kind: "run_setup" }
   | { readonly kind: "spawn_helper"; readonly role: HelperRole; readonly attempt: number }
-  /** The child is there and was never asked: ask it. */
-  | { readonly kind: "prompt_helper"; readonly role: HelperRole }
+  /** The child is there and was never asked, or its turn died with the process at that message: ask it. */
+  | { readonly kind: "prompt_helper"; readonly role: HelperRole; readonly died?: Died }
   | { readonly kind: "collect_helper"; readonly role: HelperRole }
   | { readonly kind: "fail_helper"; readonly role: HelperRole; readonly reason: string }
   | { readonly kind: "refuse_ask"; readonly ask: Ask }
@@ -71,7 +74,7 @@ export type Action =
   | { readonly kind: "wake" }
   | { readonly kind: "mark_delivered" }
   /** The turn that this message belonged to died with its process: go on, once. */
-  | { readonly kind: "resume"; readonly died: string }
+  | { readonly kind: "resume"; readonly died: Died }
   | { readonly kind: "enter_review" }
   | { readonly kind: "take_snapshot" }
   | { readonly kind: "resume_merge" }
@@ -160,9 +163,16 @@ function inProgress(meta: TaskMeta, facts: LookFacts, options: Options): Action[
   const { end } = facts
   if (facts.activity.kind !== "idle" || !end) return []
   if (end.kind === "finished") return facts.endAfterIntent ? [{ kind: "enter_review" }] : []
-  const died = end.kind === "interrupted" && end.reason === "host_died" ? end.messageID : undefined
-  const goesOn = options.resume === "auto" && intent && !run?.stoppedAt && !facts.command
-  return died !== undefined && goesOn ? [{ kind: "resume", died }] : []
+  const died = diedAt(end)
+  if (!died || !intent || run?.stoppedAt || facts.command) return []
+  // Stored and never begun: the same again is what was wanted.
+  if (died.messageID === intent.messageID) return (intent.sent?.count ?? 0) <= MAX_SENDS ? [{ kind: "wake" }] : []
+  return options.resume === "auto" ? [{ kind: "resume", died }] : []
+}
+
+function diedAt(end: TurnEnd): Died | undefined {
+  if (end.kind !== "interrupted" || end.reason !== "host_died" || end.messageID === undefined) return undefined
+  return { messageID: end.messageID, at: end.at }
 }
 
 function review(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
@@ -230,8 +240,15 @@ function running(
   switch (end.kind) {
     case "finished":
       return again("it ended without a report")
-    case "interrupted":
-      return end.reason === "aborted" ? fail("stopped by you") : again("it was interrupted")
+    case "interrupted": {
+      if (end.reason === "aborted") return fail("stopped by you")
+      // The same child goes on where its process died: a second one would read everything again.
+      const died = diedAt(end)
+      const asked = pointer.asked?.count ?? 0
+      return died && asked <= retries + MAX_SENDS
+        ? [{ kind: "prompt_helper", role, died }]
+        : again("it was interrupted")
+    }
     case "failed": {
       const reason = `${end.errorClass.replaceAll("_", " ")}: ${end.text}`
       if (FINAL.has(end.errorClass)) return fail(reason)

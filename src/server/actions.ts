@@ -1,4 +1,4 @@
-import type { Action, LookFacts } from "../core/decide.ts"
+import type { Action, Died, LookFacts } from "../core/decide.ts"
 import { wakeAgain } from "../core/moves.ts"
 import { workText } from "../core/prompts.ts"
 import type { Result } from "../core/result.ts"
@@ -58,7 +58,7 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
       return more(await parts.claiming(sessionID, role, () => spawnHelper(project, work.specs[role], task, attempt)))
     }
     case "prompt_helper":
-      return once(await promptHelper(project, work.specs[action.role], task))
+      return once(await promptHelper(project, work.specs[action.role], task, action.died))
     case "collect_helper":
       return more(await work.collect(action.role, task))
     case "fail_helper":
@@ -128,9 +128,9 @@ async function markDelivered(project: Project, task: Task): Promise<Outcome> {
 }
 
 /** The ids follow from the message that died, so that two windows that resume it wake it once. */
-async function resume(project: Project, task: Task, died: string): Promise<Outcome> {
+async function resume(project: Project, task: Task, died: Died): Promise<Outcome> {
   const { sessionID, taskNumber } = task.meta
-  const seed = `resume:${died}`
+  const seed = `resume:${died.messageID}`
   const text = workText("resume", { title: task.title, taskNumber })
   const resumed = await project.tasks.update(sessionID, (meta) => {
     const intent = meta.run?.intent

@@ -3,7 +3,7 @@ import { readKagan } from "../core/codec.ts"
 import { isLost, type HelperFacts, type LookFacts } from "../core/decide.ts"
 import { columnOf, workingSession, type Claim, type HelperPointer, type HelperRole, type Task } from "../core/task.ts"
 import { contextMark, type Tail } from "../core/turn.ts"
-import type { Host, MessageWithParts, SessionStatus } from "../shared/host.ts"
+import type { Host, MessageWithParts, Session, SessionStatus } from "../shared/host.ts"
 import type { Asked, SessionState } from "../shared/session-state.ts"
 import { pendingAsks } from "./asks.ts"
 import type { Family } from "./family.ts"
@@ -262,11 +262,11 @@ async function helperFacts(
   if (asked.kind === "gone")
     return { facts: { exists: false, activity: { kind: "gone" }, reported: false, prompted: false } }
   if (asked.kind === "unknown") return undefined
-  const decoded = readKagan(pointer.sessionID, asked.session.metadata)
-  const reported =
-    role === "intake"
-      ? decoded.kind === "intake" && decoded.meta.assessment !== undefined
-      : decoded.kind === "validator" && decoded.meta.findings !== undefined
+  // The session was read before its transcript: what ended in between may have reported in between.
+  const again =
+    asked.kind === "quiet" && !hasReported(role, asked.session) ? await host.session(asked.session.id) : undefined
+  if (again && !again.ok) return undefined
+  const reported = hasReported(role, again?.value ?? asked.session)
   const end = asked.kind === "quiet" ? endOf(asked.tail, messages) : undefined
   const statuses = asked.kind === "busy" ? await host.statuses(directory) : undefined
   const sign = lastSign(messages)
@@ -282,6 +282,13 @@ async function helperFacts(
     },
     ...(sign === undefined ? {} : { sign }),
   }
+}
+
+function hasReported(role: HelperRole, session: Session): boolean {
+  const decoded = readKagan(session.id, session.metadata)
+  return role === "intake"
+    ? decoded.kind === "intake" && decoded.meta.assessment !== undefined
+    : decoded.kind === "validator" && decoded.meta.findings !== undefined
 }
 
 function lastText(messages: readonly MessageWithParts[]): string {

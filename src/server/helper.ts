@@ -1,3 +1,4 @@
+import type { Died } from "../core/decide.ts"
 import { messageID, partID } from "../core/ids.ts"
 import { readModel } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
@@ -25,6 +26,8 @@ import { HELPER_AGENT } from "./config.ts"
  */
 
 export type HelperFailure = { readonly text: string }
+
+const GO_ON = "OpenCode was ended while you were at it. Please go on where you were, and report through your tool."
 
 /** What differs between the two roles. */
 export type HelperSpec = {
@@ -113,24 +116,32 @@ function isSame(one: HelperPointer | undefined, other: HelperPointer | undefined
   )
 }
 
-/** Asks the running helper. Its message id follows from the pointer, so that asking twice asks once. */
+/**
+ * Asks the running helper. Its message id follows from the pointer, so that asking twice asks once; where a turn of it
+ * died with its process, from the message at which that was.
+ */
 export async function promptHelper(
   project: Project,
   spec: HelperSpec,
   task: Task,
+  died?: Died,
 ): Promise<Result<void, HelperFailure>> {
   const pointer = pointerOf(task.meta, spec.role)
   if (pointer?.state !== "running" || !pointer.sessionID) return ok()
-  const prompt = await spec.prompt(task)
+  const first = `${spec.role}:${pointer.sessionID}`
+  // A prompt that was stored and never answered is the same prompt still.
+  const again = died && died.messageID !== messageID(pointer.at, first) ? died : undefined
+  const prompt = again ? ok(GO_ON) : await spec.prompt(task)
   if (!prompt.ok) return prompt
   const models = spec.models()
   const chosen = models.length > 0 ? readModel(models[(pointer.attempt - 1) % models.length]!) : undefined
-  const seed = `${spec.role}:${pointer.sessionID}`
+  const seed = again ? `${first}:${again.messageID}` : first
+  const at = again ? again.at + 1 : pointer.at
   const sent = await project.wake({
     sessionID: pointer.sessionID,
     directory: task.meta.worktree,
     source: `${spec.role}:${task.meta.sessionID}`,
-    intent: { id: seed, messageID: messageID(pointer.at, seed), partID: partID(pointer.at, seed) },
+    intent: { id: seed, messageID: messageID(at, seed), partID: partID(at, seed) },
     text: prompt.value,
     contexts: [],
     agent: spec.agent() ?? HELPER_AGENT,

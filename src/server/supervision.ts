@@ -73,7 +73,7 @@ export interface Supervision {
 export function makeSupervision(parts: SupervisionParts): Supervision {
   const { clock, store, root, repo } = parts
   const { host, metadata, turns } = parts.doors
-  const tasks = makeTasks({ host, metadata, store, repo, project: { root, since: clock.now() } })
+  const tasks = makeTasks({ host, metadata, store, repo, project: { root, since: earliest(clock) } })
   const state = makeSessionState({ host, clock, leases: store.leases })
   const log = host.log.bind(host)
   const gate = makeGate({ turns, host, state, leases: store.leases, clock, log })
@@ -237,6 +237,12 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
       state.dispose()
     },
   }
+}
+
+/** The earliest time that this process has seen: a clock may be set back. */
+function earliest(clock: Clock): () => number {
+  let lowest = clock.now()
+  return () => (lowest = Math.min(lowest, clock.now()))
 }
 
 function modelRef({ providerID, modelID }: ModelRef) {

@@ -98,7 +98,7 @@ export function makeTasks(parts: {
   readonly store: Store
   readonly repo: string
   /** Where the sessions of the project are listed, and since when they may have changed without their record. */
-  readonly project?: { readonly root: string; readonly since: number }
+  readonly project?: { readonly root: string; since(): number }
 }): Tasks {
   const { host, metadata, store, repo } = parts
   /** What this process last wrote as the record of a number. */
@@ -190,7 +190,7 @@ export function makeTasks(parts: {
   async function siblings(): Promise<Siblings> {
     const known = await records()
     if (!parts.project) return known
-    const listed = await host.sessions(parts.project.root, parts.project.since)
+    const listed = await host.sessions(parts.project.root, parts.project.since())
     if (!listed.ok) throw new SiblingsUnknown(listed.error)
     const fresh = listed.value.flatMap((session): TaskRecord[] => {
       const decoded = session.parentID ? undefined : readKagan(session.id, session.metadata)
@@ -252,6 +252,8 @@ export function makeTasks(parts: {
 
     update: (sessionID, change) =>
       locked(async () => {
+        // Notices a clock that was set back.
+        parts.project?.since()
         const current = await tasks.read(sessionID)
         if (!current.ok) return current
         const { task, session, readOnly } = current.value

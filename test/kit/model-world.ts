@@ -165,13 +165,6 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
     process.dieAfter = (n) => {
       deathAt = calls + n
     }
-    async function pass(): Promise<void> {
-      if (++calls >= deathAt) process.alive = false
-      if (!process.alive) return dead
-      // Most calls go straight on, or a run of thousands would take too long; the seed chooses who lets others by.
-      if (random(4) === 0) await new Promise<void>((go) => waiting.push({ by: process, go }))
-      if (!process.alive) return dead
-    }
     const clock: Clock = {
       now: () => START + elapsed + jumped,
       monotonic: () => elapsed,
@@ -180,6 +173,16 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
         timers.add(timer)
         return () => void timers.delete(timer)
       },
+    }
+    async function pass(): Promise<void> {
+      if (++calls >= deathAt) process.alive = false
+      if (!process.alive) return dead
+      // Most calls go straight on, or a run of thousands would take too long; the seed chooses who lets others by.
+      const turn = random(64)
+      if (turn < 16) await new Promise<void>((go) => waiting.push({ by: process, go }))
+      // And some take their time, so that other windows hear of what is half done.
+      else if (turn < 18) await new Promise<void>((go) => clock.setTimer(random(200), go))
+      if (!process.alive) return dead
     }
     const doors = modelHost(db, process, {
       now: clock.now,

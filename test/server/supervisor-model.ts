@@ -140,14 +140,14 @@ export async function live(life: Life, note: (what: string) => void = () => {}):
   }
 }
 
-async function over<T>(world: World, promise: Promise<T>): Promise<T> {
+export async function over<T>(world: World, promise: Promise<T>): Promise<T> {
   let done = false
   void promise.finally(() => (done = true))
   for (let n = 0; n < 200 && !done; n++) await world.advance(50)
   return promise
 }
 
-const living = (world: World) => world.processes.filter((process) => process.alive)
+export const living = (world: World) => world.processes.filter((process) => process.alive)
 
 function turnsOf(world: World): { by: Process; sessionID: string }[] {
   return living(world).flatMap((by) =>
@@ -155,7 +155,7 @@ function turnsOf(world: World): { by: Process; sessionID: string }[] {
   )
 }
 
-async function take(world: World, ids: string[], step: Step): Promise<void> {
+export async function take(world: World, ids: string[], step: Step): Promise<void> {
   const choices = living(world)
   const by = choices.length > 0 ? choices[(step.by ?? 0) % choices.length] : undefined
   const at = (step.task ?? 0) % ids.length
@@ -175,7 +175,9 @@ async function take(world: World, ids: string[], step: Step): Promise<void> {
     case "write":
       return write(world, id, (kagan) => ({ ...kagan, status: step.to }))
     case "foreign key":
-      return write(world, id, (kagan) => kagan, { other: "kept" })
+      // Between our read and our write nothing can be kept apart; at any other time it is.
+      if (!world.disk.lock?.alive) write(world, id, (kagan) => kagan, { other: "kept" })
+      return
     case "turn": {
       const turns = turnsOf(world)
       const turn = turns[step.turn % Math.max(1, turns.length)]
@@ -327,6 +329,8 @@ async function endTurn(world: World, { by, sessionID }: { by: Process; sessionID
       )
     else if (session) world.edit(session.directory)
   }
+  // A report that never came back: its process is dead, and the turn with it.
+  if (!by.alive) return
   by.run(() => by.end(sessionID, how === "silent" ? "stop" : (how as "stop")))
 }
 
@@ -364,7 +368,13 @@ const LEGAL = new Set([
 ])
 
 /** What no write may ever do, whoever writes. */
-function judgeChange(world: World, before: Session | undefined, after: Session, helpers: Set<string>, wrong: string[]) {
+export function judgeChange(
+  world: World,
+  before: Session | undefined,
+  after: Session,
+  helpers: Set<string>,
+  wrong: string[],
+) {
   const was = before?.metadata?.kagan as Partial<TaskMeta> | undefined
   const is = after.metadata?.kagan as any
   if (before?.metadata?.other !== undefined && after.metadata?.other === undefined)
@@ -435,7 +445,7 @@ function judgeGate(was: TaskMeta, is: TaskMeta, id: string, wrong: string[]) {
 }
 
 /** Everything that can go on by itself goes on, with a host that works again. */
-async function heal(world: World) {
+export async function heal(world: World) {
   world.events = { drop: 0, twice: 0 }
   for (const process of living(world)) world.kill(process, Number.POSITIVE_INFINITY)
   if (living(world).length === 0) world.start()
