@@ -12,7 +12,7 @@ import { columnOf, type HelperPointer, type HelperRole, type Sent, type Status, 
  * Any column:   an ask of a helper is refused ─ a turn that a stop came too early for is stopped again
  * Backlog:      seed ─ judge a foreign wish ─ setup ─ intake: spawn → collect | retry → fail
  * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? enter review | died? resume
- * Review:       snapshot → validator: spawn → collect | retry → fail;  a claimed merge of a dead process: resume
+ * Review:       snapshot → checks → validator: spawn → collect | retry → fail;  a claimed merge of a dead process: resume
  * Done:         nothing
  */
 
@@ -48,6 +48,7 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
   readonly mergeClaimAlive: boolean
   readonly workerClaimAlive?: boolean
   readonly setupClaimAlive?: boolean
+  readonly checksClaimAlive?: boolean
   /** A place in progress is free and its dependencies are done: a queued card may start. */
   readonly mayStart: boolean
   /** This process runs a setup, snapshot or merge of it already. */
@@ -77,6 +78,7 @@ export type Action =
   | { readonly kind: "resume"; readonly died: Died }
   | { readonly kind: "enter_review" }
   | { readonly kind: "take_snapshot" }
+  | { readonly kind: "run_checks" }
   | { readonly kind: "resume_merge" }
 
 /** How long a prompt that the host has taken may stay unstored before it counts as lost (54 ms measured, 1.18.33). */
@@ -183,6 +185,12 @@ function review(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
     return meta.review?.problem || facts.worktree !== "present" || !quiet ? [] : [{ kind: "take_snapshot" }]
   }
   if (snapshot.files === 0) return []
+  const checks = meta.review?.checks
+  const unjudged = meta.review?.validator?.generation !== meta.generation
+  if (checks?.state === "running" ? !facts.checksClaimAlive : !checks && unjudged && options.checks.length > 0)
+    return facts.worktree !== "present" || facts.command ? [] : [{ kind: "run_checks" }]
+  // The reviewer reads what came of them.
+  if (checks?.state === "running") return []
   return helper("validator", meta.review?.validator, facts, {
     enabled: true,
     retries: options.validator.retries,

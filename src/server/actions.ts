@@ -18,6 +18,7 @@ export type Work = {
   wakeTask(task: Task): Promise<Outcome>
   makeWorker(task: Task): Promise<Outcome>
   takeSnapshot(task: Task): Promise<Outcome>
+  runChecks(task: Task, signal: AbortSignal): Promise<Outcome>
   resumeMerge(task: Task): Promise<Outcome>
 }
 
@@ -79,6 +80,9 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
       return more(await enterReview(parts, task))
     case "take_snapshot":
       return more(await work.takeSnapshot(task))
+    case "run_checks":
+      parts.aside(sessionID, (signal) => work.runChecks(task, signal))
+      return once(DONE)
     case "resume_merge":
       return more(await work.resumeMerge(task))
   }

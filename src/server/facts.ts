@@ -26,7 +26,7 @@ export type FactSources = {
   readonly family: Family
   leftCommands(folder: string): Promise<readonly LeftCommand[]>
   /** Whether a claim's holder may still be at work on this task and part of it. */
-  claimAlive(claim: Claim | undefined, sessionID: string, part: HelperRole | "worker" | "setup"): boolean
+  claimAlive(claim: Claim | undefined, sessionID: string, part: HelperRole | "worker" | "setup" | "checks"): boolean
   /** What the host last said went wrong in a session. */
   errorOf(sessionID: string): { readonly text: string; readonly at: number } | undefined
   /** When a session last gave a sign of life through an event. */
@@ -75,7 +75,9 @@ export async function gatherFacts(
   const died = end?.kind === "interrupted" && end.reason === "host_died"
   const unjudged = columnOf(meta) === "review" && meta.review?.snapshot?.generation !== meta.generation
   const left =
-    there && (died || unjudged || meta.setup?.state === "running") ? await sources.leftCommands(meta.worktree) : []
+    there && (died || unjudged || meta.setup?.state === "running" || meta.review?.checks?.state === "running")
+      ? await sources.leftCommands(meta.worktree)
+      : []
   const mine = asks.filter((ask) => members.has(ask.sessionID))
   const sign = latest(lastSign(messages), ...[...members].map((id) => sources.signOf(id)))
   const helperSign = helperID ? latest(sources.signOf(helperID), helper?.sign) : undefined
@@ -132,6 +134,7 @@ export async function gatherFacts(
         meta.intake?.state === "claimed"
           ? sources.claimAlive(meta.intake.claim, meta.sessionID, "intake")
           : sources.claimAlive(validator?.claim, meta.sessionID, "validator"),
+      checksClaimAlive: sources.claimAlive(meta.review?.checks?.claim, meta.sessionID, "checks"),
       setupClaimAlive: sources.claimAlive(meta.setup?.claim, meta.sessionID, "setup"),
       workerClaimAlive: sources.claimAlive(meta.run?.claim, meta.sessionID, "worker"),
     },

@@ -12,6 +12,7 @@ import type { Store } from "../shared/store.ts"
 import { makeTasks, type Tasks } from "../shared/tasks.ts"
 import type { Work } from "./actions.ts"
 import { resumeMerge } from "./approve.ts"
+import { runChecks } from "./checks.ts"
 import { hintOf, rowKey } from "./events.ts"
 import type { FactSources } from "./facts.ts"
 import { collectIntake, intakeSpec } from "./intake.ts"
@@ -153,6 +154,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     },
     makeWorker: (task) => makeWorker(project, task, parts.permission()),
     takeSnapshot: (task) => snapshotTask(project, task),
+    runChecks: (task, signal) => runChecks(project, task, signal),
     resumeMerge: (task) => resumeMerge(project, task),
     ...parts.work,
   }

@@ -102,7 +102,10 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     rested: parts.rested,
     state,
     claimAlive: (claim, sessionID, part) =>
-      holds(claim, part === "setup" ? occupied.has(sessionID) : claiming.has(`${sessionID}:${part}`)),
+      holds(
+        claim,
+        part === "setup" || part === "checks" ? occupied.has(sessionID) : claiming.has(`${sessionID}:${part}`),
+      ),
     errorOf: (sessionID) => errors.get(sessionID),
     signOf: (sessionID) => signs.get(sessionID),
     now: () => clock.now(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 import { decide, type Action, type HelperFacts, type LookFacts } from "../../src/core/decide.ts"
 import type { Options } from "../../src/core/options.ts"
-import type { TaskMeta, WakeIntent } from "../../src/core/task.ts"
+import type { ChecksSummary, TaskMeta, WakeIntent } from "../../src/core/task.ts"
 import { intakeDone, lookFacts, NOW, options, sampleMeta, snapshot } from "./sample.ts"
 
 const intent: WakeIntent = { id: "i", messageID: "msg_1", partID: "prt_1", purpose: "start", text: "go", at: NOW }
@@ -30,6 +30,18 @@ const child = (over: Partial<HelperFacts> = {}): HelperFacts => ({
 })
 const finished = { kind: "finished" as const, messageID: "msg_2", at: NOW, text: "done" }
 
+const aCheck = { name: "tests", command: "true" }
+const checked = (over: Partial<ChecksSummary>): TaskMeta =>
+  reviewing({
+    review: {
+      snapshot: snapshot(),
+      checks: { state: "done", passed: 0, failed: 0, notRun: 0, at: NOW, ...over },
+      findings: 0,
+      ruled: 0,
+      fix: 0,
+    },
+  })
+
 type Row = readonly [
   rule: string,
   meta: TaskMeta,
@@ -39,6 +51,36 @@ type Row = readonly [
 ]
 
 const rows: readonly Row[] = [
+  ["checks come before the reviewer", reviewing(), {}, [{ kind: "run_checks" }], { checks: [aCheck] }],
+  ["no reviewer while checks run", checked({ state: "running" }), { checksClaimAlive: true }, [], { checks: [aCheck] }],
+  [
+    "checks of a dead process run again",
+    checked({ state: "running" }),
+    { checksClaimAlive: false },
+    [{ kind: "run_checks" }],
+    { checks: [aCheck] },
+  ],
+  [
+    "checks that began run again also where none is configured any more",
+    checked({ state: "running" }),
+    { checksClaimAlive: false },
+    [{ kind: "run_checks" }],
+  ],
+  [
+    "not beside a command of theirs that a dead process left",
+    checked({ state: "running" }),
+    { checksClaimAlive: false, command: true },
+    [],
+    { checks: [aCheck] },
+  ],
+  ["no checks without the folder", reviewing(), { worktree: "missing" }, [], { checks: [aCheck] }],
+  [
+    "failed checks do not keep the reviewer",
+    checked({ state: "done", failed: 2 }),
+    {},
+    [{ kind: "spawn_helper", role: "validator", attempt: 1 }],
+    { checks: [aCheck] },
+  ],
   [
     "a never gated task is seeded, not judged",
     sampleMeta({ lastGatedStatus: undefined, status: "done" }),
