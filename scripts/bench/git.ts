@@ -40,9 +40,10 @@ async function ratio(
   budget: number,
   ours: (i: number) => Promise<unknown>,
   theirs: (i: number) => Promise<unknown>,
+  rounds = ROUNDS,
 ) {
   const [mine, gits]: [number[], number[]] = [[], []]
-  for (let i = 0; i < ROUNDS; i++) {
+  for (let i = 0; i < rounds; i++) {
     gits.push(await timed(() => theirs(i)))
     mine.push(await timed(() => ours(i)))
   }
@@ -81,6 +82,7 @@ async function measure(side: string): Promise<Figure[]> {
     1.25,
     async (i) => must(await createWorktree({ repo, branch: `kagan/${i}`, base: "main", path: tree(i) })),
     (i) => git(dir, "worktree", "add", "-q", "--no-track", "-b", `plain/${i}`, plain(i), "main"),
+    3,
   )
 
   for (let i = 0; i < 10; i++) await writeFile(join(tree(0), `d${i}/f1.ts`), "edited\n")

@@ -1,12 +1,30 @@
 import { ok } from "../../core/result.ts"
+import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
 import { lookUp, mergeBase, treeOfCommit } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
 import type { ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
+import type { WorktreeEntry } from "./worktree-state.ts"
+
+/** What will land and where, or why it cannot: all that can be known before anything is touched. */
+export async function planLanding(
+  repo: Repository,
+  wanted: { readonly target: string; readonly from: string; readonly snapshot: string },
+  entries: readonly WorktreeEntry[],
+  guard: ProgramGuard,
+): GitResult<{ readonly tree: string; readonly checkout?: string }> {
+  const tree = await planMerge(repo, wanted, guard)
+  if (!tree.ok) return tree
+  const checkout = await targetCheckout(repo, wanted.target, entries)
+  if (!checkout.ok) return checkout
+  if (checkout.value === undefined) return ok({ tree: tree.value })
+  const free = await refuseInTheWay(repo, checkout.value, wanted.from, tree.value, guard)
+  return free.ok ? ok({ tree: tree.value, checkout: checkout.value }) : free
+}
 
 /** The tree that a merge will land, or why nothing can: conflicts, nothing to merge, all there already. */
-export async function planMerge(
+async function planMerge(
   repo: Repository,
   wanted: { readonly target: string; readonly from: string; readonly snapshot: string },
   guard: ProgramGuard,

@@ -4,13 +4,12 @@ import type { MergeStrategy } from "../../core/task.ts"
 import { advance, mendAdvance, moved } from "./advance.ts"
 import { borrowForCommit, returnBorrowed } from "./borrow.ts"
 import { splitNul } from "./bytes.ts"
-import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
 import { resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
-import { planMerge } from "./merge-plan.ts"
+import { planLanding } from "./merge-plan.ts"
 import { mergeTrees } from "./merge-tree.ts"
-import { guardFrom } from "./programs.ts"
+import { guardFrom, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { isOn, readSettings, type Setting } from "./settings.ts"
 import { changedSince } from "./snapshot.ts"
@@ -116,25 +115,21 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
   if (!settings.ok) return settings
   if (wanted.expected !== undefined && wanted.expected !== from.value) return moved(target, wanted.expected, from.value)
   const guard = guardFrom(settings.value, wanted.trustedFilters)
-  const [tree, unchanged] = await Promise.all([
-    planMerge(repo, { target, from: from.value, snapshot }, guard),
-    refuseChanged(wanted, entries.value),
+  // Both look at many files and neither touches one.
+  const [plan, unchanged] = await Promise.all([
+    planLanding(repo, { target, from: from.value, snapshot }, entries.value, guard),
+    refuseChanged(wanted, entries.value, guard),
   ])
-  if (!tree.ok) return tree
-  const checkout = await targetCheckout(repo, target, entries.value)
-  if (!checkout.ok) return checkout
-  if (checkout.value !== undefined) {
-    const before = await refuseInTheWay(repo, checkout.value, from.value, tree.value, guard)
-    if (!before.ok) return before
-  }
+  if (!plan.ok) return plan
   if (!unchanged.ok) return unchanged
+  const { tree, checkout } = plan.value
 
   const where = wanted.worktree === undefined ? {} : { worktree: wanted.worktree }
   await wanted.journal?.({ step: "committing", target, from: from.value, snapshot, ...where })
-  const at = checkout.value === undefined ? {} : { checkout: checkout.value }
+  const at = checkout === undefined ? {} : { checkout }
   const commit = await makeCommit(wanted, {
     from: from.value,
-    tree: tree.value,
+    tree: tree,
     settings: settings.value,
     there,
     ...at,
@@ -207,7 +202,11 @@ async function targetCommit(repo: Repository, target: string): GitResult<string>
   return fail("base_gone", text, { branch: target })
 }
 
-async function refuseChanged(wanted: MergeWanted, entries: readonly WorktreeEntry[]): GitResult<void> {
+async function refuseChanged(
+  wanted: MergeWanted,
+  entries: readonly WorktreeEntry[],
+  guard: ProgramGuard,
+): GitResult<void> {
   const { repo, worktree, branch, snapshot } = wanted
   if (worktree === undefined) return ok()
   const state = await worktreeState(repo, worktree, branch, entries)
@@ -224,7 +223,7 @@ async function refuseChanged(wanted: MergeWanted, entries: readonly WorktreeEntr
     worktree,
     indexFile: join((await gitLink(worktree)) ?? repo.commonDir, "kagan-private"),
     snapshot,
-    ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
+    guard,
   })
   if (!changed.ok) return changed
   const files = changed.value.map((file) => file.path)

@@ -5,6 +5,7 @@ import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
 import { changedFiles, mergeBase, lookUp, resolveBase, treeOfCommit, type ChangedFile } from "./history.ts"
 import { readRecord } from "./ownership.ts"
+import type { ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { writeWorkingTree, type TreeRequest, type UntrackedLimits } from "./tree.ts"
@@ -52,33 +53,46 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   const { repo, worktree, n, generation } = wanted
   const returned = await returnBorrowed(repo, worktree)
   if (!returned.ok) return returned
-  const [head, baseCommit] = await Promise.all([resolveHead(repo, worktree), resolveBase(repo, wanted.base)])
-  if (!head.ok) return head
-  if (!baseCommit.ok) return baseCommit
-  const headCommit = head.value
-  const start = await mergeBase(repo, baseCommit.value, headCommit)
-  if (!start.ok) return start
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
-  const [tree, behind] = await Promise.all([
-    writeWorkingTree({ ...treeRequest(wanted, exclude.value), base: start.value }),
-    start.value === baseCommit.value ? ok(0) : behindOf(repo, headCommit, baseCommit.value),
+  const places = findPlaces(wanted)
+  const [place, tree] = await Promise.all([
+    places,
+    writeWorkingTree({
+      ...treeRequest(wanted, exclude.value),
+      base: places.then((found) => (found.ok ? ok(found.value.start) : found)),
+    }),
   ])
+  if (!place.ok) return place
   if (!tree.ok) return tree
-  if (!behind.ok) return behind
+  const { head, start, behind } = place.value
   const ref = snapshotRef(n, generation)
   const message = wanted.message ?? `Kagan: task ${n}, snapshot ${generation}`
-  const commit = await commitOnce(repo, worktree, { ref, tree: tree.value.tree, head: headCommit, message })
+  const commit = await commitOnce(repo, worktree, { ref, tree: tree.value.tree, head, message })
   if (!commit.ok) return commit
   return ok({
     commit: commit.value,
     tree: tree.value.tree,
     ref,
-    head: headCommit,
-    base: start.value,
-    behind: behind.value,
+    head,
+    base: start,
+    behind,
     nested: tree.value.nested,
   })
+}
+
+/** Where the work stands: its HEAD, where it parted from the base, and how far the base went on. */
+async function findPlaces(
+  wanted: Pick<TakeSnapshot, "repo" | "worktree" | "base">,
+): GitResult<{ readonly head: string; readonly start: string; readonly behind: number }> {
+  const { repo, worktree } = wanted
+  const [head, base] = await Promise.all([resolveHead(repo, worktree), resolveBase(repo, wanted.base)])
+  if (!head.ok) return head
+  if (!base.ok) return base
+  const start = await mergeBase(repo, base.value, head.value)
+  if (!start.ok) return start
+  const behind = start.value === base.value ? ok(0) : await behindOf(repo, head.value, base.value)
+  return behind.ok ? ok({ head: head.value, start: start.value, behind: behind.value }) : behind
 }
 
 /** The tree that the worktree has now, by the same rules as a snapshot. */
@@ -104,6 +118,7 @@ export interface ChangedSince extends Omit<TakeSnapshot, "n" | "generation" | "m
   readonly snapshot: string
   /** Not needed: the snapshot says what the task's files were. */
   readonly base?: string
+  readonly guard?: ProgramGuard
 }
 
 /** What differs between the worktree and a snapshot; nothing when it still equals it. */
@@ -113,7 +128,12 @@ export async function changedSince(wanted: ChangedSince): GitResult<readonly Cha
   if (!returned.ok) return returned
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
-  const request = { ...treeRequest(wanted, exclude.value), base: snapshot, allowLarge: true }
+  const request = {
+    ...treeRequest(wanted, exclude.value),
+    base: snapshot,
+    allowLarge: true,
+    ...(wanted.guard ? { guard: wanted.guard } : {}),
+  }
   const [tree, before] = await Promise.all([writeWorkingTree(request), treeOfCommit(repo, snapshot)])
   if (!tree.ok) return tree
   if (!before.ok) return before

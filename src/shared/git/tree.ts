@@ -1,9 +1,9 @@
 import { lstat, readdir, readFile, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
-import { ok } from "../../core/result.ts"
+import { ok, type Result } from "../../core/result.ts"
 import { isAlive } from "./alive.ts"
 import { joinNul, pathIn, splitNul } from "./bytes.ts"
-import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
+import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./failure.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import { seedIndex } from "./private-index.ts"
@@ -17,7 +17,9 @@ export interface TreeRequest {
   /** Files that were brought along and are not the task's work. */
   readonly exclude?: readonly string[]
   /** The commit whose config files the host's `$schema` line is measured against; default the worktree's HEAD. */
-  readonly base?: string
+  readonly base?: string | Promise<Result<string, GitFailure>>
+  /** When the settings were read already. */
+  readonly guard?: ProgramGuard
   readonly limits?: UntrackedLimits
   /** Untracked files beyond the limits were named to the person, who wants them in. */
   readonly allowLarge?: boolean
@@ -48,7 +50,7 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
     await sweep(wanted.indexFile)
     const [seeded, guard] = await Promise.all([
       seedIndex(wanted.git, wanted.worktree, index),
-      guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
+      wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
     ])
     if (!seeded.ok) return seeded
     if (!guard.ok) return guard
@@ -122,7 +124,6 @@ async function look(wanted: TreeRequest, index: string, guard: ProgramGuard): Gi
 /** Excluded files, and config files that only the host touched, stand in the tree as they stand in the base. */
 async function putBack(wanted: TreeRequest, index: string, excluded: ReadonlySet<string>): GitResult<void> {
   const { git, worktree } = wanted
-  const base = wanted.base ?? "HEAD"
   const asBase = [...excluded]
   const configs = new Map<string, string>()
   for (const path of hostConfigPaths) {
@@ -130,7 +131,9 @@ async function putBack(wanted: TreeRequest, index: string, excluded: ReadonlySet
     if (now?.includes('"$schema"') && !excluded.has(path)) configs.set(path, now)
   }
   if (asBase.length === 0 && configs.size === 0) return ok()
-  const entries = await treeEntries(git, worktree, base, [...asBase, ...configs.keys()])
+  const base = typeof wanted.base === "object" ? await wanted.base : ok(wanted.base ?? "HEAD")
+  if (!base.ok) return base
+  const entries = await treeEntries(git, worktree, base.value, [...asBase, ...configs.keys()])
   if (!entries.ok) return entries
   for (const [path, now] of configs) {
     const entry = entries.value.get(path)
@@ -142,7 +145,9 @@ async function putBack(wanted: TreeRequest, index: string, excluded: ReadonlySet
   if (asBase.length === 0) return ok()
   const lines = asBase.map((path) => {
     const entry = entries.value.get(path)
-    return entry ? `${entry.mode} ${entry.object}\t${path}` : `0 ${"0".repeat(base.length === 64 ? 64 : 40)}\t${path}`
+    return entry
+      ? `${entry.mode} ${entry.object}\t${path}`
+      : `0 ${"0".repeat(base.value.length === 64 ? 64 : 40)}\t${path}`
   })
   const done = await git.run(["update-index", "-z", "--index-info"], {
     cwd: worktree,
