@@ -100,10 +100,13 @@ export interface WriteTrap {
 export async function killAtWrite(options: {
   folder: string
   match: RegExp
+  /** Only writes whose content matches are counted. */
+  text?: RegExp
   at: number
   pid: number
 }): Promise<WriteTrap> {
-  const settings = JSON.stringify({ ...options, match: options.match.source, flags: options.match.flags })
+  const { match, text } = options
+  const settings = JSON.stringify({ ...options, match: match.source, flags: match.flags, text: text?.source ?? "" })
   const watcher = spawn("node", ["-e", WATCHER, settings], { stdio: ["pipe", "pipe", "inherit"] })
   const gone = once(watcher, "exit")
   let output = ""
@@ -125,11 +128,12 @@ export async function killAtWrite(options: {
 
 /** Ends when its standard input does, also with whoever started it. */
 const WATCHER = `
-const { existsSync, watch } = require("node:fs")
-const { folder, match, flags, at, pid } = JSON.parse(process.argv[1])
+const { existsSync, readFileSync, watch } = require("node:fs")
+const { folder, match, flags, text, at, pid } = JSON.parse(process.argv[1])
 let writes = 0
 watch(folder, (what, name) => {
   if (what !== "rename" || !new RegExp(match, flags).test(name) || !existsSync(folder + "/" + name)) return
+  if (!new RegExp(text).test(readFileSync(folder + "/" + name, "utf8"))) return
   if (++writes !== at) return
   process.kill(pid, "SIGKILL")
   console.log("fired")
