@@ -156,14 +156,13 @@ export function makeTasks(parts: {
     replaces: string | undefined,
   ): Promise<Result<void, TaskFailure>> {
     const found = await store.readJson(path)
-    if (!found.ok) {
-      if (found.error.kind === "missing") return ok()
-      if (found.error.kind === "io") return err({ kind: "store", text: found.error.text })
+    if (!found.ok && found.error.kind === "missing") return ok()
+    if (!found.ok && found.error.kind === "io") return err({ kind: "store", text: found.error.text })
+    if (!found.ok || !isRecord(found.value)) {
       const damaged = await store.readText(path)
       const kept = damaged.ok ? await store.writeText(`${path}.damaged`, damaged.value) : damaged
       return kept.ok ? ok() : err({ kind: "store", text: kept.error.text })
     }
-    if (!isRecord(found.value)) return ok()
     const other = found.value.sessionID
     if (other === sessionID || other === replaces) return ok()
     const loaded = await load(other)

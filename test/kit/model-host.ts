@@ -1,6 +1,14 @@
 import type { AssistantMessage, Part, UserMessage } from "@opencode-ai/sdk/v2"
 import { err, ok } from "../../src/core/result.ts"
-import type { Host, HostDoors, MessageWithParts, PromptInput, Session, SessionStatus } from "../../src/shared/host.ts"
+import type {
+  Host,
+  HostDoors,
+  MessageWithParts,
+  PermissionRequest,
+  PromptInput,
+  Session,
+  SessionStatus,
+} from "../../src/shared/host.ts"
 import type { HostEvent } from "../../src/shared/session-event.ts"
 
 /** The database that all processes of a model world share, and what is counted of it. */
@@ -9,6 +17,8 @@ export interface Database {
   readonly transcripts: Map<string, MessageWithParts[]>
   /** How many turns began for a message that asked for one. */
   readonly begun: Map<string, number>
+  /** Sessions whose prompts were taken and never stored, once for each. */
+  readonly lost: string[]
   /** What must never happen, as it was seen to happen. */
   readonly wrong: string[]
   /** Called with each change of a session's metadata. */
@@ -23,10 +33,15 @@ export interface ModelProcess {
   readonly turns: Map<string, { messageID: string; begun: boolean; retryUntil?: number }>
   /** Directories whose instance is up. */
   readonly served: Set<string>
+  /** What sessions of this process ask for; an answered one is gone, and its answer noted. */
+  readonly asks: PermissionRequest[]
+  readonly answers: string[]
+  /** As long as it is set, prompts are taken and never stored, and this is what `session.error` says. */
+  losing?: object
 }
 
 export function makeDatabase(changed: Database["changed"]): Database {
-  return { sessions: new Map(), transcripts: new Map(), begun: new Map(), wrong: [], changed, count: 0 }
+  return { sessions: new Map(), transcripts: new Map(), begun: new Map(), lost: [], wrong: [], changed, count: 0 }
 }
 
 type Outcome = "stop" | "aborted" | "auth" | "network" | "dismissed"
@@ -171,7 +186,15 @@ export function modelHost(
         const changed = change(sessionID, { title })
         return changed.ok ? ok() : changed
       }),
-    permissions: () => around("permissions", () => ok([])),
+    permissions: () => around("permissions", () => ok([...me.asks])),
+    replyPermission: (_directory, id, reply) =>
+      around("reply", () => {
+        const at = me.asks.findIndex((ask) => ask.id === id)
+        if (at < 0) return notFound(id)
+        me.asks.splice(at, 1)
+        me.answers.push(`${id}: ${reply}`)
+        return ok()
+      }),
     questions: () => around("questions", () => ok([])),
     config: async () => ok({ model: "m/m" }),
     providers: async () =>
@@ -204,6 +227,11 @@ export function modelHost(
           around("promptAsync", () => {
             const { sessionID } = input
             if (!db.sessions.has(sessionID)) return refusal()
+            if (me.losing) {
+              db.lost.push(sessionID)
+              emit({ type: "session.error", properties: { sessionID, error: me.losing } })
+              return { response: new Response(null, { status: 204 }) }
+            }
             const messageID = store(input)
             // A prompt into a running turn is read by it and begins none of its own.
             if (!me.turns.has(sessionID)) me.turns.set(sessionID, { messageID, begun: false })

@@ -160,6 +160,8 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
       alive: true,
       turns: new Map(),
       served: new Set<string>(),
+      asks: [],
+      answers: [],
       run: <T>(work: () => T): T => context.run(own, work),
     } as unknown as Process & { dieAfter(n: number): void }
     process.dieAfter = (n) => {

@@ -47,6 +47,25 @@ const FOUND: readonly (readonly [what: string, life: Life])[] = [
     },
   ],
   [
+    "a move that died between session and record is counted, also after the clock was set back",
+    {
+      seed: 0,
+      resume: "ask",
+      agreed: 3,
+      two: true,
+      steps: [
+        { step: { do: "jump", ms: -3_600_000 }, rest: false },
+        { step: { do: "kill", by: 0, after: 14 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: true },
+        { step: { do: "write", task: 0, to: "backlog" }, rest: false },
+        { step: { do: "next", by: 0, task: 1, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 1, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 2, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 1, fix: 0 }, rest: false },
+      ],
+    },
+  ],
+  [
     "a helper that failed before the clock was set back is tried again",
     {
       seed: 0,

@@ -1,0 +1,302 @@
+import { afterEach, expect, test, vi } from "vitest"
+import { runState } from "../../src/core/board.ts"
+import type { Options } from "../../src/core/options.ts"
+import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
+import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
+import { over } from "./supervisor-model.ts"
+
+vi.setConfig({ testTimeout: 120_000 })
+
+/* Races and crashes as others met them, by the number of the case. */
+
+const worlds: World[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.dispose()
+})
+
+const agreed: IntakePointer = {
+  state: "waived",
+  generation: 1,
+  attempt: 0,
+  required: 0,
+  answered: 0,
+  reason: "agreed",
+  at: START,
+}
+
+async function begin(options: Partial<Options> = {}, over_: Partial<TaskMeta> = { intake: agreed }) {
+  const world = makeWorld({ seed: 5, options })
+  worlds.push(world)
+  const process = world.start()
+  await world.settle()
+  const id = await process.run(() => over(world, plantTask(process, over_)))
+  await world.advance(500)
+  return { world, process, id }
+}
+
+async function working(options: Partial<Options> = {}) {
+  const all = await begin(options)
+  await over(
+    all.world,
+    all.process.run(() => all.process.handlers["task.move"]({ sessionID: all.id, to: "in_progress" })),
+  )
+  await all.world.advance(1_000)
+  expect(all.process.turns.get(all.id)?.begun).toBe(true)
+  return all
+}
+
+async function reviewing(options: Partial<Options> = {}) {
+  const all = await working(options)
+  all.world.edit(all.world.task(all.id)!.worktree)
+  all.process.run(() => all.process.end(all.id, "stop"))
+  await all.world.advance(2_000)
+  const reviewer = all.world.task(all.id)!.review!.validator!.sessionID!
+  expect(all.process.turns.get(reviewer)?.begun).toBe(true)
+  return { ...all, reviewer }
+}
+
+const stateOf = (world: World, process: Process, id: string) =>
+  runState(
+    { title: "", meta: world.task(id)! },
+    process.run(() => process.supervision.supervisor.factsOf(id)),
+    world.now(),
+  )
+const tell = (process: Process, type: string, properties: object) =>
+  process.run(() => process.supervision.observe({ type, properties }))
+const history = (world: World, id: string) =>
+  (world.disk.lines.get(`/store/${id}/history.jsonl`) ?? []).map((line) => (line as { text: string }).text)
+const reviewers = (world: World, id: string) =>
+  [...world.db.sessions.values()].filter(
+    (session) => session.parentID === id && (session.metadata?.kagan as { role?: string })?.role === "validator",
+  )
+
+test("C054 one end of turn that is told three times is one transition and one reviewer", async () => {
+  const { world, process, id } = await working()
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  for (let n = 0; n < 3; n++) tell(process, "session.idle", { sessionID: id })
+  await world.advance(23)
+  tell(process, "session.status", { sessionID: id, status: { type: "idle" } })
+  await world.advance(5_000)
+  expect(history(world, id).filter((text) => text.startsWith("entered Review"))).toHaveLength(1)
+  expect(reviewers(world, id)).toHaveLength(1)
+})
+
+test("C056 a prompt that is taken and lost is sent again once, and then the card says why", async () => {
+  const { world, process, id } = await begin()
+  process.losing = { name: "ProviderAuthError", data: { message: "no key for this provider" } }
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  await world.advance(300_000)
+  expect(world.db.lost).toEqual([id, id])
+  expect(stateOf(world, process, id)).toMatchObject({
+    kind: "failed",
+    text: "the prompt was lost: no key for this provider",
+    needsYou: true,
+  })
+  delete process.losing
+  await over(
+    world,
+    process.run(() => process.handlers["task.resume"]({ sessionID: id })),
+  )
+  await world.advance(2_000)
+  expect(process.turns.get(id)?.begun).toBe(true)
+})
+
+test("C056 a helper whose prompt is lost fails with the host's words, and opens nothing", async () => {
+  const world = makeWorld({ seed: 5 })
+  worlds.push(world)
+  const process = world.start()
+  process.losing = { name: "UnknownError", data: { message: "no such agent" } }
+  await world.settle()
+  const id = await process.run(() => over(world, plantTask(process)))
+  await world.advance(300_000)
+  expect(world.db.lost).toHaveLength(2)
+  expect(world.task(id)!.intake).toMatchObject({ state: "failed", reason: "no such agent" })
+  const moved = await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  expect(moved).toMatchObject({ ok: false, error: { refusal: { kind: "intake_failed" } } })
+})
+
+test("C058 the person's own turn is waited for, not disturbed, and not read as the end of ours", async () => {
+  const { world, process, id } = await begin()
+  // The person types into the task's session before it is started.
+  await over(
+    world,
+    process.run(async () => {
+      process.turns.set(id, { messageID: "msg_person", begun: false })
+    }),
+  )
+  await world.settle()
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  await world.advance(5_000)
+  expect(world.task(id)!.run!.intent!.deliveredAt).toBeUndefined()
+  process.run(() => process.end(id, "stop"))
+  await world.advance(20_000)
+  expect(columnIn(world, id)).toBe("in_progress")
+  expect([...world.db.begun.values()]).toEqual([1, 1])
+})
+
+test("C060 a compaction is no end, and is never answered by a prompt", async () => {
+  const { world, process, id } = await working()
+  for (let n = 0; n < 5; n++) {
+    tell(process, "session.compacted", { sessionID: id })
+    tell(process, "session.idle", { sessionID: id })
+    await world.advance(5)
+    tell(process, "session.status", { sessionID: id, status: { type: "busy" } })
+    await world.advance(9_000)
+  }
+  expect(columnIn(world, id)).toBe("in_progress")
+  expect([...world.db.begun.values()]).toEqual([1])
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(3_000)
+  expect(reviewers(world, id)).toHaveLength(1)
+})
+
+test("C061 a reviewer that waits for five hours is shown as waiting, can be stopped, and stays the only one", async () => {
+  const { world, process, id, reviewer } = await reviewing()
+  process.run(() => process.retry(reviewer, world.now() + 17_880_000))
+  await world.advance(3_600_000)
+  expect(stateOf(world, process, id)).toMatchObject({ kind: "retrying", needsYou: false })
+  expect(reviewers(world, id)).toHaveLength(1)
+  await over(
+    world,
+    process.run(() => process.handlers["task.stop"]({ sessionID: id })),
+  )
+  await world.advance(20_000)
+  expect(process.turns.has(reviewer)).toBe(false)
+  expect(world.task(id)!.review!.validator).toMatchObject({ state: "failed", reason: "stopped by you" })
+})
+
+test("C063 without a single event the card reaches Review within one interval", async () => {
+  const { world, process, id } = await working()
+  world.events = { drop: 100, twice: 0 }
+  await world.advance(40_000)
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(16_000)
+  expect(columnIn(world, id)).toBe("review")
+  expect(reviewers(world, id)).toHaveLength(1)
+})
+
+test("C064 what a helper asks is refused at once; what the task asks stands on its card", async () => {
+  const { world, process, id, reviewer } = await reviewing()
+  const ask = (sessionID: string, name: string) =>
+    process.asks.push({ id: name, sessionID, permission: "bash", patterns: ["ls"], metadata: {}, always: [] } as never)
+  ask(reviewer, "per_reviewer")
+  tell(process, "permission.asked", { sessionID: reviewer })
+  await world.advance(500)
+  expect(process.answers).toEqual(["per_reviewer: reject"])
+  expect(stateOf(world, process, id).kind).toBe("reviewing")
+
+  const other = await process.run(() => over(world, plantTask(process, { intake: agreed })))
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: other, to: "in_progress" })),
+  )
+  await world.advance(1_000)
+  ask(other, "per_task")
+  tell(process, "permission.asked", { sessionID: other })
+  await world.advance(500)
+  expect(stateOf(world, process, other)).toMatchObject({ kind: "asks_permission", text: "asks: bash: ls" })
+  // After an abort the host keeps the ask; nobody waits for its answer any more.
+  await over(
+    world,
+    process.run(() => process.handlers["task.stop"]({ sessionID: other })),
+  )
+  await world.advance(1_000)
+  expect(process.asks).toHaveLength(1)
+  expect(stateOf(world, process, other).kind).toBe("interrupted")
+})
+
+test("C109 a supervision that is put down leaves no timer, and the next one goes on once", async () => {
+  const { world, process, id, reviewer } = await reviewing()
+  for (let n = 0; n < 10; n++) {
+    const next = world.start()
+    await world.advance(200)
+    await over(
+      world,
+      next.run(() => next.supervision.dispose()),
+    )
+    next.alive = false
+  }
+  await world.advance(20_000)
+  expect(reviewers(world, id)).toHaveLength(1)
+  expect(process.turns.has(reviewer)).toBe(true)
+  expect(world.db.wrong).toEqual([])
+})
+
+test("C112 a card whose session is deleted says so, and goes on in a new one in the same worktree", async () => {
+  const { world, process, id } = await working()
+  process.run(() => process.end(id, "stop"))
+  world.db.sessions.delete(id)
+  tell(process, "session.deleted", { sessionID: id, info: { id } })
+  await world.advance(1_000)
+  const facts = process.run(() => process.supervision.supervisor.factsOf(id))
+  expect(facts).toMatchObject({ source: "record", record: { title: "Task 1", meta: { taskNumber: 1 } } })
+
+  const restored = await over(
+    world,
+    process.run(() => process.handlers["task.restore"]({ sessionID: id })),
+  )
+  expect(restored).toMatchObject({ ok: true, value: { taskNumber: 1 } })
+  const back = restored.ok ? restored.value.sessionID : ""
+  expect(back).not.toBe(id)
+  expect(world.task(back)).toMatchObject({ sessionID: back, worktree: "/worktrees/1", lastGatedStatus: "in_progress" })
+  await world.advance(1_000)
+  await over(
+    world,
+    process.run(() => process.handlers["task.resume"]({ sessionID: back })),
+  )
+  await world.advance(2_000)
+  expect(process.turns.get(back)?.begun).toBe(true)
+})
+
+test("C112 a card whose session is deleted can be discarded, and its number stays taken", async () => {
+  const { world, process, id } = await begin()
+  world.db.sessions.delete(id)
+  await over(
+    world,
+    process.run(() => process.supervision.supervisor.refresh()),
+  )
+  expect(
+    await over(
+      world,
+      process.run(() => process.handlers["task.discard"]({ sessionID: id })),
+    ),
+  ).toMatchObject({ ok: true })
+  expect(process.run(() => process.supervision.supervisor.factsOf(id))).toBeUndefined()
+  const next = await process.run(() => over(world, plantTask(process)))
+  expect(world.task(next)!.taskNumber).toBe(2)
+})
+
+test("C112 a reviewer that is deleted in the middle is replaced, and the review counts as not done", async () => {
+  const { world, process, id, reviewer } = await reviewing()
+  process.turns.delete(reviewer)
+  world.db.sessions.delete(reviewer)
+  tell(process, "session.deleted", { sessionID: reviewer, info: { id: reviewer, parentID: id } })
+  await world.advance(20_000)
+  expect(world.task(id)!.review!.validator).toMatchObject({ state: "running", attempt: 2 })
+})
+
+test("a stop stays a stop, also for a turn that is only about to begin", async () => {
+  const { world, process, id } = await begin()
+  const moved = process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" }))
+  await over(world, moved)
+  await over(
+    world,
+    process.run(() => process.handlers["task.stop"]({ sessionID: id })),
+  )
+  await world.advance(60_000)
+  expect(process.turns.size).toBe(0)
+  expect(columnIn(world, id)).toBe("in_progress")
+  expect(stateOf(world, process, id)).toMatchObject({ kind: "interrupted", text: "stopped by you" })
+})
