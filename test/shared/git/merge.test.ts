@@ -240,7 +240,7 @@ describe("C053 the person's unfinished business", () => {
     ["rebase", ["rebase", "-q", "side"]],
     ["cherry-pick", ["cherry-pick", "side"]],
     ["revert", ["revert", "--no-edit", "HEAD^"]],
-    ["bisect", ["bisect", "start", "HEAD", "HEAD^"]],
+    ["bisect", ["bisect", "start", "HEAD", "HEAD~2"]],
   ])("a %s under way is respected to the byte", async (operation, args) => {
     await using at = await ready({ "a.txt": "a\nb\nc\n", "b.txt": "one\n" })
     const { it } = at
@@ -271,6 +271,25 @@ test("C117 a lock in the target checkout is waited for, then named, and never de
   const git = hastyGit(async () => void (++waits === 3 && (await rm(lock))))
   value(await at.merge("squash", { repo: { ...it.opened, git } }))
   expect(waits).toBe(3)
+})
+
+test.each([
+  ["an ignored file", "new.txt"],
+  ["an edit", "a.txt"],
+])("%s that comes into the way in the last moment stops the merge too", async (_, path) => {
+  await using at = await ready()
+  const { it } = at
+  await writeFile(join(it.repo.dir, ".git", "info", "exclude"), "new.txt\n")
+  await it.repo.git("config", "merge.autoStash", "true")
+  const main = await it.repo.git("rev-parse", "main")
+  const journal = async ({ step }: MergeStep) => {
+    if (step === "advancing") await it.repo.write(path, "mine")
+  }
+  const refused = failure(await at.merge("squash", { journal }), "in_the_way")
+  expect([...refused.data.untracked, ...refused.data.changed]).toEqual([path])
+  expect(await readFile(join(it.repo.dir, path), "utf8")).toBe("mine")
+  expect(await it.repo.git("rev-parse", "main")).toBe(main)
+  expect(await it.repo.git("stash", "list")).toBe("")
 })
 
 test("how files merge is for the base's attributes to say, not for the task's", async () => {

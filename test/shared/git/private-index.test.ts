@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises"
+import { readFile, stat, utimes } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { mayHide } from "../../../src/shared/git/private-index.ts"
+import { copyIndex, mayHide } from "../../../src/shared/git/private-index.ts"
 import { bench, type Bench } from "./throwaway.ts"
 
 const index = (it: Bench) => readFile(join(it.repo.dir, ".git", "index"))
@@ -26,4 +26,16 @@ test("whether an index may hide an edit is read from its entries, and left to gi
   expect(mayHide(await index(it))).toBe(true)
   expect(mayHide(Buffer.from("DIRC"))).toBe(true)
   expect(mayHide((await index(it)).subarray(0, 40))).toBe(true)
+})
+
+test("a copy of an index is not younger than the original, so that git does not trust an edit of the same instant", async () => {
+  await using it = await bench()
+  const [from, to] = [join(it.repo.dir, ".git", "index"), join(it.side, "copy")]
+  for (const at of [new Date(), new Date("2020-01-01T00:00:00.123Z")]) {
+    await utimes(from, at, at)
+    await copyIndex(from, to)
+    const [original, copy] = [await stat(from, { bigint: true }), await stat(to, { bigint: true })]
+    expect(copy.mtimeNs).toBeLessThan(original.mtimeNs)
+    expect(original.mtimeNs - copy.mtimeNs).toBeLessThan(1_000_000n)
+  }
 })
