@@ -7,7 +7,7 @@ import { forecast, mergeSnapshot } from "../../../src/shared/git/merge.ts"
 import { openRepository } from "../../../src/shared/git/repository.ts"
 import { makeGit } from "../../../src/shared/git/runner.ts"
 import { takeSnapshot } from "../../../src/shared/git/snapshot.ts"
-import { createWorktree, repairWorktree, restoreWorktree } from "../../../src/shared/git/worktree.ts"
+import { createWorktree, restoreWorktree } from "../../../src/shared/git/worktree.ts"
 import { worktreeState } from "../../../src/shared/git/worktree-state.ts"
 import { gitEnv, makeRepo } from "../../kit/repo.ts"
 import { bench, checkoutAt, failure, value } from "./throwaway.ts"
@@ -199,8 +199,7 @@ test("C118 a moved repository is named with the command that mends it", async ()
   expect(broken.data.command).toBe(`git worktree repair ${task.dir}`)
   const repo = await it.reopen(moved)
   expect(value(await worktreeState(repo, task.dir, task.branch))).toMatchObject({ kind: "broken" })
-  failure(await repairWorktree(repo, join(it.side, "elsewhere")), "not_ours")
-  value(await repairWorktree(repo, task.dir))
+  await checkoutAt(moved).git("worktree", "repair", task.dir)
   expect(value(await worktreeState(repo, task.dir, task.branch))).toMatchObject({ kind: "ready" })
 })
 
