@@ -378,7 +378,7 @@ describe("asks", () => {
     await open({ ...asking(permission), answers: { "ask.permission": done } })
     await stage.press("2", "y")
     expect(stage.server.asked()).toEqual([
-      { type: "ask.permission", sessionID: "ses_grandchild", ask: { id: "per_1", directory: "/wt/1" }, reply: "once" },
+      { type: "ask.permission", sessionID: "ses_1", ask: { id: "per_1", directory: "/wt/1" }, reply: "once" },
     ])
   })
 

@@ -179,7 +179,7 @@ export function createCommands(app: App) {
     if (!request) return
     if (request.kind === "question") return openAnswer(app, card, request)
     void app.act(card, "allowing", "ask.permission", {
-      sessionID: request.sessionID,
+      sessionID: card.id,
       ask: { id: request.id, directory: request.directory },
       reply,
     })

@@ -15,7 +15,7 @@ export function openAnswer(app: App, card: Card, ask: Question) {
     if (!question) {
       app.host.ui.dialog.clear()
       return void app.act(card, "answering", "ask.question", {
-        sessionID: ask.sessionID,
+        sessionID: card.id,
         ask: { id: ask.id, directory: ask.directory },
         answers,
       })
@@ -87,7 +87,7 @@ export function openReject(app: App, card: Card, ask: Ask) {
       text: "Dismissing it ends the agent's turn; the card is interrupted until you resume it (r).",
       no: "Leave it open",
       yes: "Dismiss it",
-      confirm: () => void app.act(card, "dismissing", "ask.question", { sessionID: ask.sessionID, ask: request }),
+      confirm: () => void app.act(card, "dismissing", "ask.question", { sessionID: card.id, ask: request }),
     })
   }
   return openDialog(app, () => (
@@ -99,7 +99,7 @@ export function openReject(app: App, card: Card, ask: Ask) {
         app.host.ui.dialog.clear()
         const message = text.trim()
         void app.act(card, "rejecting", "ask.permission", {
-          sessionID: ask.sessionID,
+          sessionID: card.id,
           ask: request,
           reply: "reject",
           ...(message === "" ? {} : { message }),
