@@ -106,14 +106,42 @@ async function claimDraft(parts: CreateParts, typed: Draft): Promise<Result<Draf
   return held.ok ? held.value : err({ kind: "failed", text: `what you typed could not be kept: ${held.error.text}` })
 }
 
-async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
-  const title = cleanTitle(typed.title)
+type Plan = NonNullable<Draft["made"]>
+type Planned = { readonly claimed: Draft; readonly plan: Result<Plan, CreateFailure> }
+
+const turns = new WeakMap<Tasks, Promise<unknown>>()
+
+/** Numbers are given in the order of asking: one draft is claimed and planned before the next one's turn comes. */
+function inTurn<T>(tasks: Tasks, work: () => Promise<T>): Promise<T> {
+  const mine = (turns.get(tasks) ?? Promise.resolve()).then(work)
+  turns.set(
+    tasks,
+    mine.catch(() => undefined),
+  )
+  return mine
+}
+
+async function claimAndPlan(
+  parts: CreateParts,
+  typed: Draft,
+  title: string | undefined,
+): Promise<Result<Planned, CreateFailure>> {
   const held = await claimDraft(parts, typed)
   if (!held.ok) return held
   const claimed = held.value
-  const made = title
-    ? await make(parts, claimed, title)
-    : err<CreateFailure>({ kind: "refused", text: "a title needs at least one visible character" })
+  if (!title) {
+    const plan = err<CreateFailure>({ kind: "refused", text: "a title needs at least one visible character" })
+    return ok({ claimed, plan })
+  }
+  return ok({ claimed, plan: claimed.made ? ok(claimed.made) : await choose(parts, claimed, title) })
+}
+
+async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
+  const title = cleanTitle(typed.title)
+  const held = await inTurn(parts.tasks, () => claimAndPlan(parts, typed, title))
+  if (!held.ok) return held
+  const { claimed, plan } = held.value
+  const made = plan.ok ? await make(parts, claimed, title ?? "", plan.value) : plan
   if (made.ok) {
     const dropped = await dropDraft(parts, typed.id)
     if (!dropped.ok)
@@ -125,12 +153,10 @@ async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Ta
   return made
 }
 
-async function make(parts: CreateParts, draft: Draft, title: string): Promise<Result<Task, CreateFailure>> {
+async function make(parts: CreateParts, draft: Draft, title: string, plan: Plan): Promise<Result<Task, CreateFailure>> {
   const { repository, store, tasks, clock } = parts
-  const plan = draft.made ? ok(draft.made) : await choose(parts, draft, title)
-  if (!plan.ok) return plan
-  const { taskNumber, branch, worktree, baseBranch, baseCommit } = plan.value
-  const written = await keepDraft(parts, { ...draft, made: plan.value })
+  const { taskNumber, branch, worktree, baseBranch, baseCommit } = plan
+  const written = await keepDraft(parts, { ...draft, made: plan })
   if (!written.ok) return written
 
   const created = await createWorktree({
@@ -142,7 +168,7 @@ async function make(parts: CreateParts, draft: Draft, title: string): Promise<Re
   })
   if (!created.ok) return err({ kind: "failed", text: created.error.text })
   const ensured = await parts.ensureInstance(worktree)
-  if (!ensured.ok) return undo(parts, plan.value, ensured.error.text)
+  if (!ensured.ok) return undo(parts, plan, ensured.error.text)
 
   const meta: Omit<TaskMeta, "sessionID"> = {
     v: METADATA_VERSION,
@@ -176,7 +202,7 @@ async function make(parts: CreateParts, draft: Draft, title: string): Promise<Re
         },
         meta,
       )
-  if (!task.ok) return undo(parts, plan.value, task.error.text)
+  if (!task.ok) return undo(parts, plan, task.error.text)
   if (meta.descriptionFile) {
     const file = await store.writeText(store.paths.session(task.value.meta.sessionID).description, draft.description)
     if (!file.ok) parts.host.log("error", `the description of #${taskNumber} could not be written: ${file.error.text}`)
