@@ -4,17 +4,18 @@ import type { RequestFailure } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { Verdict } from "../core/rules.ts"
 import { classifyError } from "../core/turn.ts"
-import { columnOf, type Claim, type Status, type Task } from "../core/task.ts"
-import type { Session } from "../shared/host.ts"
+import { columnOf, type Status, type Task } from "../core/task.ts"
 import type { SessionState } from "../shared/session-state.ts"
 import { execute, judgingFacts, type ActionParts, type Work } from "./actions.ts"
 import { PROCESS_ENDS } from "./checks.ts"
-import { rowKey } from "./events.ts"
 import { gatherFacts, type FactSources } from "./facts.ts"
 import { makeFamily, type Family } from "./family.ts"
 import { failed, judgeWish, type Asking } from "./moves.ts"
 import type { Project } from "./project.ts"
+import { makeOccupancy } from "./occupancy.ts"
 import { mayStart, metaOf } from "./queue.ts"
+import { makeRollCall } from "./roll-call.ts"
+import { fromRecord, hasWork, isActive } from "./standing.ts"
 import { makeShownFacts, type ShownFacts } from "./shown-facts.ts"
 
 /*
@@ -74,13 +75,13 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const family = makeFamily(host)
   const known = new Set<string>()
   const looking = new Map<string, { promise: Promise<void>; again: boolean }>()
-  const occupied = new Map<string, AbortController>()
-  const claiming = new Set<string>()
+  const { occupy, isOccupied, interrupt, interruptAll, claiming, isClaiming, holds } = makeOccupancy(
+    tasks.self,
+    store.alive,
+  )
   const active = new Set<string>()
   const errors = new Map<string, { readonly text: string; readonly at: number }>()
   const signs = new Map<string, number>()
-  /** What of each task's session a look has seen. */
-  const seenRows = new Map<string, string>()
   const shown: ShownFacts = makeShownFacts((facts) => project.push({ type: "facts", facts }))
   let cancelTimer: (() => void) | undefined
   let disposed = false
@@ -89,6 +90,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const ready = new Promise<void>((resolve) => {
     repaired = resolve
   })
+
+  const rollCall = makeRollCall({ project, family, known, look, repaired: () => repaired() })
 
   const unsubscribe = state.subscribe((change) => {
     if (change.kind !== "error" || taskOf(change.sessionID) === undefined) return
@@ -102,10 +105,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     rested: parts.rested,
     state,
     claimAlive: (claim, sessionID, part) =>
-      holds(
-        claim,
-        part === "setup" || part === "checks" ? occupied.has(sessionID) : claiming.has(`${sessionID}:${part}`),
-      ),
+      holds(claim, part === "setup" || part === "checks" ? isOccupied(sessionID) : isClaiming(sessionID, part)),
     errorOf: (sessionID) => errors.get(sessionID),
     signOf: (sessionID) => signs.get(sessionID),
     now: () => clock.now(),
@@ -119,19 +119,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
         look(sessionID),
       )
     },
-    async claiming(sessionID, part, action) {
-      const key = `${sessionID}:${part}`
-      claiming.add(key)
-      return action().finally(() => claiming.delete(key))
-    },
+    claiming,
     placeFreed: lookAtQueued,
-  }
-
-  /** A claim of ours lives as long as we are at it: one that we gave up half way is taken up again. */
-  function holds(claim: Claim | undefined, atIt: boolean): boolean {
-    if (claim === undefined) return false
-    const mine = claim.pid === tasks.self.pid && claim.start === tasks.self.start && claim.host === tasks.self.host
-    return mine ? atIt : store.alive(claim) !== false
   }
 
   function taskOf(sessionID: string): string | undefined {
@@ -175,7 +164,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       if (!read.ok) return unread(sessionID, read.error)
       const { task } = read.value
       known.add(sessionID)
-      seenRows.set(sessionID, rowKey(read.value.session))
+      rollCall.saw(read.value.session)
       const worktree = await project.trees.worktree(task.meta)
       const up = worktree.state === "present" && (await instanceUp(task))
       const gathered = await gatherFacts(sources, task, read.value, worktree, up)
@@ -183,9 +172,9 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       shown.publish({ ...gathered.shown, ...extra })
       const facts: LookFacts = {
         ...gathered.look,
-        mergeClaimAlive: holds(task.meta.merge?.claim, occupied.has(sessionID)),
+        mergeClaimAlive: holds(task.meta.merge?.claim, isOccupied(sessionID)),
         mayStart: task.meta.awaiting ? mayStart(task, await tasks.records(), project.options().inProgressLimit) : false,
-        occupied: occupied.has(sessionID),
+        occupied: isOccupied(sessionID),
       }
       if (isActive(task, gathered.shown)) active.add(sessionID)
       else active.delete(sessionID)
@@ -214,7 +203,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       return
     }
     active.delete(sessionID)
-    seenRows.delete(sessionID)
+    rollCall.forget(sessionID)
     const record = await tasks.recordOf(sessionID)
     const meta = record && metaOf(record)
     if (meta?.repo === project.repo) return shown.publish(fromRecord(sessionID, { title: record!.title, meta }))
@@ -252,7 +241,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
 
   function forget(sessionID: string) {
     known.delete(sessionID)
-    seenRows.delete(sessionID)
+    rollCall.forget(sessionID)
     active.delete(sessionID)
     shown.drop(sessionID)
   }
@@ -268,64 +257,6 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       cancelTimer = undefined
       for (const sessionID of active) void look(sessionID)
     })
-  }
-
-  async function occupy<T>(sessionID: string, action: (signal: AbortSignal) => Promise<T>): Promise<T | false> {
-    if (occupied.has(sessionID)) return false
-    const controller = new AbortController()
-    occupied.set(sessionID, controller)
-    try {
-      return await action(controller.signal)
-    } finally {
-      occupied.delete(sessionID)
-    }
-  }
-
-  /** Learns every session's place and answers those that are tasks of this repository. */
-  async function listTasks(): Promise<readonly Session[] | undefined> {
-    const listed = await host.sessions(project.root)
-    if (!listed.ok) {
-      host.log("error", `the sessions of the project cannot be listed: ${listed.error.text}`)
-      return undefined
-    }
-    for (const session of listed.value) family.saw(session)
-    return listed.value.filter(({ id, parentID, metadata }) => {
-      const kagan = metadata?.kagan as { sessionID?: unknown; repo?: unknown } | undefined
-      return !parentID && kagan?.sessionID === id && kagan.repo === project.repo
-    })
-  }
-
-  /** Repairs the records that a crash left behind, and then looks at every task. */
-  async function start() {
-    const [listed, records] = await Promise.all([listTasks(), tasks.records()])
-    const written = new Map(records.map((record) => [record.sessionID, JSON.stringify(record)]))
-    for (const { id, title, metadata } of listed ?? []) {
-      known.add(id)
-      if (written.get(id) === JSON.stringify({ title, sessionID: id, kagan: metadata?.kagan })) continue
-      const mended = await tasks.repair(id)
-      if (!mended.ok && mended.error.kind !== "not_ours") host.log("warn", `${id}: ${mended.error.text}`)
-    }
-    repaired()
-    for (const record of records) known.add(record.sessionID)
-    await lookAt([...known])
-  }
-
-  async function refresh() {
-    await ready
-    const listed = await listTasks()
-    if (!listed) return
-    const rows = new Map(listed.map((session) => [session.id, rowKey(session)]))
-    const changed = [...new Set([...known, ...rows.keys()])].filter((id) => rows.get(id) !== seenRows.get(id))
-    await lookAt(changed)
-  }
-
-  /** A few at a time: each asks the host and git. */
-  async function lookAt(ids: readonly string[]) {
-    const queue = [...ids]
-    const lookers = Array.from({ length: 4 }, async () => {
-      for (let id = queue.shift(); id !== undefined; id = queue.shift()) await look(id)
-    })
-    await Promise.all(lookers)
   }
 
   async function move(sessionID: string, to: Status, asking: Omit<Asking & { by: "channel" }, "by"> = {}) {
@@ -347,8 +278,11 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   }
 
   return {
-    start,
-    refresh,
+    start: rollCall.start,
+    async refresh() {
+      await ready
+      await rollCall.refresh()
+    },
     look: (sessionID) => look(family.rootOf(sessionID)),
     family,
     taskOf,
@@ -358,7 +292,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     facts: shown.all,
     factsOf: shown.of,
     occupy,
-    interrupt: (sessionID) => occupied.get(sessionID)?.abort(),
+    interrupt: (sessionID) => interrupt(sessionID),
     forget,
     async dispose() {
       disposed = true
@@ -366,57 +300,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       unsubscribe()
       cancelTimer?.()
       cancelTimer = undefined
-      for (const controller of occupied.values()) controller.abort(PROCESS_ENDS)
+      interruptAll(PROCESS_ENDS)
       await Promise.allSettled([...looking.values()].map((entry) => entry.promise))
     },
   }
-}
-
-function fromRecord(sessionID: string, record: NonNullable<TaskFacts["record"]>): TaskFacts {
-  return {
-    sessionID,
-    source: "record",
-    record,
-    activity: { kind: "gone" },
-    asks: [],
-    worktree: "unknown",
-    unreadable: [],
-    readOnly: false,
-  }
-}
-
-const UNDER_WAY = new Set<string | undefined>(["claimed", "running"])
-
-/** Whether there is something to do in the worktree's instance, so that it has to be up with our half in it. */
-function hasWork({ meta }: Task, intakeEnabled: boolean): boolean {
-  if (meta.trashedAt || meta.archivedAt) return false
-  switch (columnOf(meta)) {
-    case "backlog":
-      return meta.intake ? UNDER_WAY.has(meta.intake.state) : intakeEnabled
-    case "in_progress":
-    case "review":
-      return true
-    case "done":
-      return false
-  }
-}
-
-/** Whether anything of the task is going on, so that it is looked at again without an event. */
-function isActive({ meta }: Task, facts: TaskFacts): boolean {
-  if (meta.trashedAt || meta.archivedAt || columnOf(meta) === "done") return false
-  const { activity } = facts
-  return (
-    activity.kind === "busy" ||
-    activity.kind === "retry" ||
-    (activity.kind === "unknown" && facts.worktree !== "missing" && facts.worktree !== "foreign") ||
-    facts.command !== undefined ||
-    UNDER_WAY.has(meta.intake?.state) ||
-    UNDER_WAY.has(meta.review?.validator?.state) ||
-    meta.review?.checks?.state === "running" ||
-    meta.status !== columnOf(meta) ||
-    meta.setup?.state === "running" ||
-    meta.merge?.state === "claimed" ||
-    (meta.run?.intent !== undefined && meta.run.intent.deliveredAt === undefined && !facts.lost) ||
-    (columnOf(meta) === "review" && !meta.review?.snapshot && !meta.review?.problem)
-  )
 }
