@@ -3,6 +3,7 @@ import { startServer } from "../kit/host.ts"
 import { startModel, text, type Model } from "../kit/model.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn } from "../kit/screen-board.ts"
+import { oneStory } from "../kit/story.ts"
 import { openTasks } from "../kit/tasks.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
 
@@ -11,6 +12,7 @@ let model: Model
 let box: Sandbox
 let tui: Terminal
 
+oneStory()
 beforeAll(async () => {
   model = await startModel(() => text("Done."))
   box = await makeSandbox({ model, plugin: false, tui: { plugin: [pluginPath()] }, where: "project" })

@@ -6,6 +6,7 @@ import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn, onBoard } from "../kit/screen-board.ts"
+import { oneStory } from "../kit/story.ts"
 import { openTasks } from "../kit/tasks.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
 
@@ -18,6 +19,7 @@ let worktree: string
 
 const said = (request: { messages: readonly { text: string }[] }) => request.messages.map((one) => one.text).join("\n")
 
+oneStory()
 beforeAll(async () => {
   const script = defaultKaganScript({ file: (request) => `task-${/#(\d+)/.exec(said(request))?.[1]}.txt` })
   let died = false

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startModel, type Model } from "../kit/model.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn } from "../kit/screen-board.ts"
+import { oneStory } from "../kit/story.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
 
 /** A card's whole life as a person goes through it at the size of a plain terminal: one boot, and a restart at the end. */
@@ -9,6 +10,7 @@ let model: Model
 let box: Sandbox
 let tui: Terminal
 
+oneStory()
 beforeAll(async () => {
   model = await startModel()
   box = await makeSandbox({ model, where: "project" })
