@@ -42,7 +42,6 @@ export const POINTS: Readonly<Record<string, Trap>> = {
 
 /** What a card cost that was killed once on its way. */
 export type Toll = {
-  readonly fired: boolean
   readonly intakes: number
   readonly validators: number
   readonly wakes: number
@@ -59,6 +58,7 @@ export async function livedThrough(trap: Trap): Promise<Toll> {
   await box.writeConfig({ plugin: [[pluginPath(), { resume: "auto" }], probe.spec] as never })
   const git = await countingGit(box)
   let window = await openWindow(box, probe)
+  const first = window.host
   try {
     const sprung = await arm(trap, { model, box, git, window })
     let id: string | undefined
@@ -81,8 +81,10 @@ export async function livedThrough(trap: Trap): Promise<Toll> {
       }
       await Bun.sleep(150)
     }
-    // The record may be the last thing that a process wrote: then the next one has to say so as well.
-    if (await isDead(window.host)) window = await openWindow(box, probe)
+    // What was seen may be the last thing that the killed process did: then the next one has to say so as well.
+    await first.exited
+    if (window.host === first) window = await openWindow(box, probe)
+    meta = await window.seen.until(meta.sessionID, "reviewed", (now) => now.review?.validator?.state === "done")
     await sprung.close()
     return await toll(window, model, meta.sessionID)
   } finally {
@@ -152,15 +154,14 @@ async function arm(
 }
 
 async function toll({ host }: Window, model: Model, sessionID: string): Promise<Toll> {
-  const children = (await host.client.session.children({ sessionID })).data ?? []
+  const children = (await host.client.session.children({ sessionID })).data!
   const ofRole = (role: string) =>
     children.filter((child) => (child.metadata?.kagan as { role?: string } | undefined)?.role === role).length
-  const messages = (await host.client.session.messages({ sessionID })).data ?? []
+  const messages = (await host.client.session.messages({ sessionID })).data!
   const wakes = messages.filter(
     ({ info, parts }) => info.role === "user" && parts.some((part) => part.type === "text" && !part.synthetic),
   )
   return {
-    fired: true,
     intakes: ofRole("intake"),
     validators: ofRole("validator"),
     wakes: wakes.length,
