@@ -32,7 +32,7 @@ it("P9 a wall clock that jumps changes nothing", async () => {
       )
       expect(await walk(taken, [{ gate, slots }])).toEqual(still)
     }),
-    { numRuns: RUNS / 2 },
+    { numRuns: RUNS },
   )
 })
 
@@ -42,6 +42,6 @@ it("P10 two processes with one lease keep them as well", async () => {
     fc.asyncProperty(steps, async (taken) => {
       await walk(taken, copies)
     }),
-    { numRuns: RUNS / 2 },
+    { numRuns: RUNS },
   )
 })
