@@ -86,6 +86,15 @@ describe("the review screen", () => {
     screen.shows("▌▲ F3 Changes the public API")
   })
 
+  test("the next key is meant for the next finding, also before the answer to the last one is there", async () => {
+    const screen = await open({ answers: { "findings.rule": () => new Promise<never>(() => {}) } })
+    await screen.press("f", "f")
+    expect(screen.server.asked()).toMatchObject([
+      { rulings: [{ finding: "F1", disposition: "fix" }] },
+      { rulings: [{ finding: "F3", disposition: "fix" }] },
+    ])
+  })
+
   test("setting a heavy finding aside needs a reason that says something", async () => {
     const screen = await open({})
     await screen.press("g")

@@ -24,6 +24,8 @@ export function createReview(app: App, commands: Commands, sessionID: string) {
   const [pane, setPane] = createSignal<"list" | "diff">("list")
   const [cells, setCells] = createSignal(40)
   const [rowsShown, setRowsShown] = createSignal(10)
+  /** Ruled on, not answered yet: the next one is selected at once, since the next key is meant for it. */
+  const sent = new Set<string>()
   const card = () => app.board.card(sessionID)
   const snapshot = () => card()?.entry.meta.review?.snapshot
 
@@ -92,7 +94,7 @@ export function createReview(app: App, commands: Commands, sessionID: string) {
       const next = (index() + step * n + list.length * n) % list.length
       const candidate = list[next]
       if (candidate?.kind !== "finding") continue
-      if (step === 1 && candidate.judged.ruling) continue
+      if (step === 1 && (candidate.judged.ruling || sent.has(candidate.judged.finding.id))) continue
       return select(next)
     }
     if (step === 1) app.tell({ level: "info", text: "every finding is ruled", key: "all ruled" })
@@ -108,8 +110,11 @@ export function createReview(app: App, commands: Commands, sessionID: string) {
     const { finding } = one
     const send = async (reason?: string) => {
       const ruling = { finding: finding.id, disposition, ...(reason === undefined ? {} : { reason }) }
-      const answer = await app.act(task, `ruling ${finding.id}`, "findings.rule", { sessionID, rulings: [ruling] })
-      if (answer.ok && current()?.finding.id === finding.id) nextFinding(1)
+      sent.add(finding.id)
+      const answer = app.act(task, `ruling ${finding.id}`, "findings.rule", { sessionID, rulings: [ruling] })
+      if (current()?.finding.id === finding.id) nextFinding(1)
+      await answer
+      sent.delete(finding.id)
     }
     if (!rulingNeedsReason(finding, disposition)) return void send()
     return openOwnReason(
