@@ -24,6 +24,8 @@ export const SHOWN_AT_MOST = 3
 const HISTORY = 200
 const STAYS: Readonly<Record<NoticeLevel, number>> = { info: 5_000, success: 5_000, warning: 10_000, error: 20_000 }
 
+const isNews = ({ level }: { readonly level: NoticeLevel }) => level === "info" || level === "success"
+
 /**
  * The board's own notices: at most three stand at a time, the rest wait their turn, and none is lost: all are in the
  * history. A timer exists only while one stands.
@@ -42,6 +44,15 @@ export function createNotices(time: Time) {
           : { ...entry, cancel: time.setTimer(STAYS[entry.level], () => dismiss(entry.id)) },
       ),
     )
+  }
+
+  /** Behind the others; but what went wrong is seen at once: the oldest mere news makes room for it. */
+  function enqueue(list: readonly Entry[], entry: Entry): readonly Entry[] {
+    const shown = list.slice(0, SHOWN_AT_MOST)
+    const news = shown.findIndex(isNews)
+    if (shown.length < SHOWN_AT_MOST || news < 0 || isNews(entry)) return [...list, entry]
+    shown[news]?.cancel?.()
+    return [...shown.toSpliced(news, 1), entry, ...list.slice(SHOWN_AT_MOST)]
   }
 
   function dismiss(id: number) {
@@ -64,7 +75,14 @@ export function createNotices(time: Time) {
       const { cancel: _, ...kept } = same ?? { id: next++, cancel: undefined }
       const entry: Entry = { ...kept, ...input, key: sameness, count: repeated, at: time.now() }
       setPast((list) => [entry, ...list.filter(({ id }) => id !== entry.id)].slice(0, HISTORY))
-      settle(same ? entries().map((other) => (other.id === entry.id ? entry : other)) : [...entries(), entry])
+      const place = entries().findIndex(({ id }) => id === entry.id)
+      if (place >= 0 && place < SHOWN_AT_MOST) return settle(entries().with(place, entry))
+      settle(
+        enqueue(
+          entries().filter(({ id }) => id !== entry.id),
+          entry,
+        ),
+      )
     },
     dismiss,
     dismissAll() {

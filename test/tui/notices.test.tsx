@@ -21,6 +21,22 @@ describe("the queue of notices", () => {
     expect(notices.past().map(({ text }) => text)).toEqual(["n5", "n4", "n3", "n2", "n1"])
   })
 
+  test("what went wrong does not wait behind news, whose place in the history it leaves alone", async () => {
+    const { clock, notices } = queue()
+    for (let i = 1; i <= 4; i++) notices.notify({ level: "info", text: `n${i}` })
+    notices.notify({ level: "warning", text: "refused", key: "refused" })
+    expect(notices.shown().map(({ text }) => text)).toEqual(["n2", "n3", "refused"])
+    notices.notify({ level: "error", text: "broken" })
+    notices.notify({ level: "warning", text: "refused again", key: "refused" })
+    expect(notices.shown().map(({ text }) => text)).toEqual(["n3", "refused again", "broken"])
+    for (const text of ["w1", "w2"]) notices.notify({ level: "warning", text })
+    expect(notices.shown().map(({ text }) => text)).toEqual(["refused again", "broken", "w1"])
+    expect(notices.past().map(({ text }) => text)).toContain("n1")
+    await clock.advance(60_000)
+    expect(notices.waiting()).toBe(0)
+    expect(clock.pending()).toBe(0)
+  })
+
   test("errors stay longer, and once all are gone no timer is armed", async () => {
     const { clock, notices } = queue()
     notices.notify({ level: "success", text: "done" })
