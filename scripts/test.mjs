@@ -89,11 +89,11 @@ async function runTests(group) {
   const code = await run(command, { KAGAN_TEST_SUMMARY: summaryFile, ...(group.long ? { KAGAN_TEST_LONG: "1" } : {}) })
   const summary = readSummary(summaryFile)
   if (!summary) return { failed: 1, broken: [`${group.name}: the test runner ended (${code}) without a summary`] }
-  const { passed, skipped, broken } = summary
+  const { passed, skipped, failures, broken } = summary
   const failed = summary.failed + broken.length
   // The runner knows of a failure that no test and no file reported.
   if (code !== 0 && failed === 0) return { passed, skipped, failed: 1, broken: [`the test runner ended with ${code}`] }
-  return { passed, failed, skipped, broken }
+  return { passed, failed, skipped, failures, broken }
 }
 
 function readSummary(file) {
@@ -148,6 +148,8 @@ function report() {
     console.log(`${name.padEnd(12)} ${seconds.toFixed(1).padStart(7)} s   ${counts}`.trimEnd())
   }
   console.log(`${"total".padEnd(12)} ${sum("seconds").toFixed(1).padStart(7)} s`)
+  // Named here once more: of a long output, often the tail alone is kept.
+  for (const { failures = [] } of results) for (const what of failures) console.log(`failed: ${what}`)
   for (const { broken = [] } of results) for (const what of broken) console.log(`broken: ${what}`)
   for (const { skipped } of results) {
     for (const { name, reason } of skipped) console.log(`skipped: ${name} (${reason || "no reason given"})`)

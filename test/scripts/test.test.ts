@@ -70,6 +70,10 @@ test("what passes is counted in the last line, each stage has its seconds, and t
 test("failed tests, and files that cannot be loaded, are counted; a skipped test has its reason", async () => {
   const { code, lines } = await run("unit")
   expect(lines.at(-1)).toBe("2 passed, 2 failed")
+  // Near the end, with the reason: what is kept of a run elsewhere may be its tail alone.
+  expect(lines.slice(-10).find((line) => line.startsWith("failed: "))).toMatch(
+    /bad\.test\.ts: wrong: expected 1 to be 2/,
+  )
   expect(lines).toContain("skipped: test/core/bad.test.ts: not here (it has no ripgrep)")
   expect(lines.find((line) => line.startsWith("broken: "))).toContain("test/core/broken.test.ts: Cannot find module")
   expect(code).toBe(1)
