@@ -213,12 +213,3 @@ export type Wire =
   | { readonly kagan: "up"; readonly directory: string; readonly version: string }
   /** Sent by the board when it opens or closes: the server half knows whether anyone looks. */
   | { readonly kagan: "board"; readonly open: boolean; readonly directory: string }
-
-/** A message that is ours and well formed at its outermost; anything else on the name is ignored. */
-export function readWire(data: unknown): Wire | undefined {
-  if (typeof data !== "object" || data === null) return undefined
-  const kind = (data as { kagan?: unknown }).kagan
-  return kind === "request" || kind === "reply" || kind === "push" || kind === "up" || kind === "board"
-    ? (data as Wire)
-    : undefined
-}

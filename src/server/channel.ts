@@ -1,7 +1,6 @@
 import {
   channelName,
   LOBBY,
-  readWire,
   type Push,
   type ReplyOf,
   type RequestFailure,
@@ -9,7 +8,10 @@ import {
   type RequestType,
   type Wire,
 } from "../core/protocol.ts"
+import { cut } from "../core/loose.ts"
+import { isRequestType, readBody } from "../core/request-shapes.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { readWire } from "../core/wire.ts"
 
 /*
  * The server half's end of the channel to the boards of this process. It belongs to the module, not to an instance: a
@@ -92,9 +94,9 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
 
   async function greetBoard(wire: Extract<Wire, { kagan: "request" }>): Promise<void> {
     heard = true
-    const body = wire.body as Partial<RequestOf<"hello">> | null
-    if (typeof body?.directory !== "string" || typeof body.version !== "string") return
-    const hello = { directory: body.directory, version: body.version }
+    const body = readBody("hello", wire.body)
+    if (!body.ok) return
+    const hello = body.value
     // Without an answer nothing is remembered: the same hello may be answered when it is repeated.
     await once(lobby, wire, async () => {
       const reply = await input.greet(hello)
@@ -124,12 +126,12 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
     handlers: Handlers,
     wire: Extract<Wire, { kagan: "request" }>,
   ): Promise<Result<unknown, RequestFailure>> {
-    const handler = Object.hasOwn(handlers, wire.type) ? handlers[wire.type as RepoRequest] : undefined
-    if (!handler) return err({ kind: "failed", text: `Kagan's server half does not know ${String(wire.type)}` })
-    if (typeof wire.body !== "object" || wire.body === null) {
-      return err({ kind: "failed", text: `${wire.type} without a body` })
-    }
-    return (handler as (body: unknown) => Promise<Result<unknown, RequestFailure>>)(wire.body)
+    const { type } = wire
+    const handler = isRequestType(type) && type !== "hello" ? handlers[type] : undefined
+    if (!handler) return err({ kind: "failed", text: `Kagan's server half does not know ${cut(String(type), 100)}` })
+    const body = readBody(type, wire.body)
+    if (!body.ok) return err({ kind: "failed", text: body.error })
+    return (handler as (body: unknown) => Promise<Result<unknown, RequestFailure>>)(body.value)
   }
 
   /** Runs a request once however often it arrives, and answers each time that the answer may have been lost. */
@@ -138,7 +140,6 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
     wire: Extract<Wire, { kagan: "request" }>,
     run: () => Promise<Result<unknown, RequestFailure> | undefined>,
   ): Promise<void> {
-    if (typeof wire.id !== "string") return
     const known = answered.get(wire.id)
     if (known === "pending") return
     if (known) return post(port, known)

@@ -1,7 +1,6 @@
 import {
   channelName,
   LOBBY,
-  readWire,
   type Push,
   type ReplyOf,
   type RequestFailure,
@@ -10,6 +9,7 @@ import {
   type Wire,
 } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { readWire } from "../core/wire.ts"
 import type { Time } from "./time.ts"
 
 /**

@@ -36,7 +36,7 @@ function makeBoard(open: ReturnType<typeof makeWires>["open"], name: string) {
   return {
     heard,
     port,
-    ask: (id: string, type: string, body: unknown = {}) =>
+    ask: (id: string, type: string, body: unknown = { sessionID: "s" }) =>
       port.post({ kagan: "request", id, type: type as "board.facts", body }),
     async until(count: number): Promise<readonly Wire[]> {
       while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve))
@@ -184,8 +184,9 @@ describe("requests", () => {
     board.ask("2", "task.fly")
     board.ask("3", "toString")
     board.ask("4", "task.stop", null)
-    board.ask("5", "task.tell")
-    const replies = await board.until(5)
+    board.ask("5", "task.tell", { sessionID: "s", text: "hi" })
+    board.ask("6", "task.tell", { sessionID: "../s", text: "hi" })
+    const replies = await board.until(6)
     const texts = Object.fromEntries(
       replies.map((wire) => [wire.kagan === "reply" && wire.id, wire.kagan === "reply" && !wire.ok && wire.error.text]),
     )
@@ -194,6 +195,7 @@ describe("requests", () => {
     expect(texts["3"]).toContain("does not know toString")
     expect(texts["4"]).toContain("without a body")
     expect(texts["5"]).toMatch(/clone/i)
+    expect(texts["6"]).toMatch(/^task.tell was not understood: `sessionID`/)
     expect(reports).toEqual([expect.stringContaining("boom"), expect.stringMatching(/clone/i)])
   })
 
