@@ -1,11 +1,12 @@
 import type { Binding } from "@opentui/keymap"
 import type { KeyEvent, Renderable } from "@opentui/core"
 import { BOARD_ROUTE, type App } from "../app.tsx"
-import { bindingsOf, type Commands } from "./commands.tsx"
+import type { Commands } from "./commands.tsx"
 import { COMMANDS, ENTRIES } from "./keys.ts"
+import { keysOf } from "./rebinding.ts"
 
 /**
- * Puts the table into the host's keymap: the board's keys only on the board and never under a dialog, the two entries
+ * Puts the table into the host's keymap: the board's keys only on the board and never under a dialog, the entries
  * everywhere. Returns the disposer.
  */
 export function registerKeys(app: App, commands: Commands): () => void {
@@ -30,27 +31,21 @@ export function registerKeys(app: App, commands: Commands): () => void {
     bindings,
   })
   const offEntries = keymap.registerLayer({
-    commands: [
-      { ...entry(0), run: () => commands.openBoard() },
-      {
-        ...entry(1),
-        run() {
-          commands.openBoard()
-          commands.run("kagan.new")
-        },
-      },
-    ],
+    commands: ENTRIES.map(({ id, slash, title }) => ({
+      name: id,
+      title,
+      category: "Kagan",
+      namespace: "palette",
+      slashName: slash,
+      suggested: true,
+      run: () => commands.enter(id),
+    })),
     bindings: ENTRIES.flatMap(({ id, title }) =>
-      bindingsOf(app, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+      keysOf(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
     ),
   })
   return () => {
     offBoard()
     offEntries()
   }
-}
-
-function entry(index: 0 | 1) {
-  const { id, slash, title } = ENTRIES[index]
-  return { name: id, title, category: "Kagan", namespace: "palette", slashName: slash, suggested: true }
 }

@@ -1,6 +1,7 @@
 /**
  * The one table of what can be done by key: it feeds the bindings, the action menu, the footer, the help page, the
- * command palette and docs/keys.md. What a command does and when it may stands in `commands.tsx`, under the same id.
+ * command palette and docs/keys.md. What a command does and when it may stands in the file of its group under `commands/`,
+ * by the same id; a command of the host's palette and prompt is a row of `ENTRIES` and a line in `commands.tsx`.
  */
 export type CommandRow = {
   /** The name under which it is rebound. */
@@ -155,6 +156,7 @@ export type ReviewCommandID = (typeof reviewRows)[number]["id"]
 export const REVIEW_COMMANDS: readonly (CommandRow & { readonly id: ReviewCommandID })[] = reviewRows
 
 export type CommandID = (typeof rows)[number]["id"]
+export type CommandIDsOf<G extends Group> = Extract<(typeof rows)[number], { readonly group: G }>["id"]
 export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = rows
 
 /** Commands of the host's palette and prompt, which open the board from anywhere. */

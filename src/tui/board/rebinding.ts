@@ -1,4 +1,4 @@
-import { COMMANDS, ENTRIES, REVIEW_COMMANDS } from "./keys.ts"
+import { COMMANDS, ENTRIES, REVIEW_COMMANDS, type CommandID, type EntryID, type ReviewCommandID } from "./keys.ts"
 
 /** Keys of the person's own by command name, with what could not be read. */
 export type Rebinding = {
@@ -6,7 +6,14 @@ export type Rebinding = {
   readonly problems: readonly string[]
 }
 
-const NAMES: ReadonlySet<string> = new Set([...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES].map(({ id }) => id))
+const DEFAULT_KEYS: ReadonlyMap<string, readonly string[]> = new Map(
+  [...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
+)
+
+/** The keys in force: the person's own, else the table's. */
+export function keysOf(rebinding: Rebinding, id: CommandID | ReviewCommandID | EntryID): readonly string[] {
+  return rebinding.keys[id] ?? DEFAULT_KEYS.get(id) ?? []
+}
 
 /**
  * Reads `keybinds` of the plugin's entry in `tui.json`, in the host's own notation: a key, several with commas or as a
@@ -21,7 +28,7 @@ export function readRebinding(options: unknown): Rebinding {
   const problems: string[] = []
   for (const [name, value] of Object.entries(raw)) {
     const read = readKeys(value)
-    if (!NAMES.has(name)) problems.push(`keybinds: there is no command ${name}`)
+    if (!DEFAULT_KEYS.has(name)) problems.push(`keybinds: there is no command ${name}`)
     else if (!read) problems.push(`keybinds: the keys of ${name} cannot be read`)
     else keys[name] = read
   }

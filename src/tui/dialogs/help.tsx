@@ -1,6 +1,6 @@
 import { openDialog, type App } from "../app.tsx"
-import { bindingsOf } from "../board/commands.tsx"
 import { spellKey, type CommandID, type CommandRow, type ReviewCommandID } from "../board/keys.ts"
+import { keysOf } from "../board/rebinding.ts"
 import { Choices, DialogFrame, useDialogSpace } from "../ui/dialog.tsx"
 
 type Row = CommandRow & { readonly id: CommandID | ReviewCommandID }
@@ -15,7 +15,7 @@ function Help(props: { readonly app: App; readonly rows: readonly Row[]; readonl
   const choices = props.rows.map((row) => ({
     title: row.title,
     group: row.group,
-    key: bindingsOf(props.app, row.id).map(spellKey).join(" ") || "menu",
+    key: keysOf(props.app.rebinding, row.id).map(spellKey).join(" ") || "menu",
     choose() {
       props.app.host.ui.dialog.clear()
       props.run(row.id)

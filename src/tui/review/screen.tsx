@@ -3,8 +3,9 @@ import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch } from "solid-js"
 import { fitPath } from "../../core/text.ts"
 import { useApp, type App } from "../app.tsx"
-import { bindingsOf, type Commands } from "../board/commands.tsx"
+import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, spellKey, type ReviewCommandID } from "../board/keys.ts"
+import { keysOf } from "../board/rebinding.ts"
 import { NoticeOverlay } from "../notice-overlay.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
@@ -36,7 +37,7 @@ export function ReviewScreen(props: { readonly commands: Commands; readonly sess
         run: () => review.run(id),
       })),
       bindings: REVIEW_COMMANDS.flatMap(({ id, title }) =>
-        bindingsOf(app, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+        keysOf(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
       ),
     }),
   )
@@ -129,7 +130,7 @@ function footOf(app: App, review: Review, split: boolean, width: number): Segmen
   const hints = FOOT.filter((id) => review.judged().length > 0 || !/fix|intended|ignore/.test(id)).map(
     (id): Segment[] => {
       const row = REVIEW_COMMANDS.find((candidate) => candidate.id === id)
-      const key = bindingsOf(app, id)[0]
+      const key = keysOf(app.rebinding, id)[0]
       if (!row || key === undefined) return []
       return [
         { text: spellKey(key), bold: true },

@@ -1,0 +1,122 @@
+import type { Ask } from "../../../core/board.ts"
+import type { DraftReply } from "../../../core/protocol.ts"
+import { workingSession } from "../../../core/task.ts"
+import { openAnswer, openReject } from "../../dialogs/asks.tsx"
+import { openTell } from "../../dialogs/tell.tsx"
+import { openEditor } from "../../editor.ts"
+import { isRunning, type Card } from "../store.tsx"
+import { leadsOut, refused, type Behaviour, type BehavioursOf, type Desk } from "./behaviour.tsx"
+
+/** The agent at work: looked at, told, stopped, answered, taken up again. */
+export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
+  const { app, onCard, forDraft } = desk
+
+  const ask = (card: Card): Ask | undefined => card.facts()?.asks[0]
+  const asks = (card: Card) => (ask(card) ? undefined : "it asks nothing")
+
+  function allow(card: Card, reply: "once" | "always") {
+    const request = ask(card)
+    if (!request) return
+    if (request.kind === "question") return openAnswer(app, card, request)
+    void app.act(card, "allowing", "ask.permission", {
+      sessionID: card.id,
+      ask: { id: request.id, directory: request.directory },
+      reply,
+    })
+  }
+
+  function retry(card: Card) {
+    const action = retryOf(card)
+    if (!action) return
+    void app.act(card, action.pending, action.type, action.body as never)
+  }
+
+  async function createAgain({ id: draftID, title, description }: DraftReply) {
+    app.tell({ level: "info", text: `creating: ${title}`, key: draftID })
+    const answer = await app.ask("task.create", { draftID, title, description })
+    if (answer.ok) app.selection.expect(answer.value.sessionID)
+    app.tell(
+      answer.ok
+        ? { level: "success", text: answer.value.text, key: draftID }
+        : { level: "error", text: `not created: ${answer.error.text}`, key: draftID },
+    )
+  }
+
+  function copying(what: (card: Card) => string): Behaviour {
+    return {
+      when: (card) => (card ? undefined : "no card is selected"),
+      run(card) {
+        if (!card) return
+        const text = what(card)
+        const copied = app.host.renderer.copyToClipboardOSC52(text)
+        app.tell(
+          copied
+            ? { level: "info", text: `copied ${text}`, key: "copy" }
+            : { level: "warning", text: `this terminal does not take the clipboard: ${text}`, key: "copy" },
+        )
+      },
+    }
+  }
+
+  return {
+    "kagan.open": {
+      when: (card) =>
+        !card ? "no card is selected" : card.facts()?.source === "record" ? "its session is gone" : undefined,
+      run: (card) => card && app.host.route.navigate("session", { sessionID: workingSession(card.entry.meta) }),
+    },
+    "kagan.tell": onCard(
+      (card) => openTell(app, card),
+      (card) => (card.column() === "done" ? "it is done: make a new task (n)" : undefined),
+    ),
+    "kagan.stop": onCard(
+      (card) => void app.act(card, "stopping", "task.stop", { sessionID: card.id }),
+      (card) =>
+        isRunning(card) || helperRuns(card) || leadsOut(card, "X") ? undefined : refused({ kind: "nothing_runs" }),
+    ),
+    "kagan.retry": forDraft(
+      (draft) => void createAgain(draft),
+      onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
+    ),
+    "kagan.allow": onCard((card) => allow(card, "once"), asks),
+    "kagan.always": onCard(
+      (card) => allow(card, "always"),
+      (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),
+    ),
+    "kagan.reject": onCard((card) => openReject(app, card, ask(card)!), asks),
+    "kagan.editor": {
+      when: (card) =>
+        !card ? "no card is selected" : card.facts()?.worktree === "missing" ? "its folder is missing" : undefined,
+      run(card) {
+        if (!card) return
+        const { taskNumber, worktree } = card.entry.meta
+        void openEditor(app.host.renderer, worktree, app.env).then((ended) => {
+          if (!ended.ok) app.tell({ level: "warning", text: ended.error, taskNumber, key: "editor" })
+        })
+      },
+    },
+    "kagan.copy": copying((card) => card.entry.meta.branch),
+    "kagan.copy.path": copying((card) => card.entry.meta.worktree),
+  }
+}
+
+function helperRuns(card: Card): boolean {
+  const kind = card.facts()?.helper?.kind
+  return kind === "busy" || kind === "retry"
+}
+
+/** What `r` means for the state the card is in; the table of ways out says where it means anything. */
+function retryOf(card: Card) {
+  const sessionID = card.id
+  const { kind } = card.run()
+  if (kind === "intake_failed") {
+    return { pending: "asking again", type: "helper.retry", body: { sessionID, role: "intake" } } as const
+  }
+  if (kind === "review_failed") {
+    return { pending: "reviewing again", type: "helper.retry", body: { sessionID, role: "validator" } } as const
+  }
+  // A review can be taken anew at any time; elsewhere only what is stuck goes on.
+  if (card.column() === "review" && kind !== "session_gone" && kind !== "merging" && kind !== "reviewing") {
+    return { pending: "reviewing again", type: "review.again", body: { sessionID } } as const
+  }
+  return leadsOut(card, "r") ? ({ pending: "resuming", type: "task.resume", body: { sessionID } } as const) : undefined
+}

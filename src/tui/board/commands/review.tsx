@@ -1,0 +1,45 @@
+import { judgeApproval, judgeSendBack, refusalText } from "../../../core/rules.ts"
+import { REVIEW_ROUTE } from "../../app.tsx"
+import { openApprove } from "../../dialogs/approve.tsx"
+import { openReason } from "../../dialogs/reason.tsx"
+import { openSendBack } from "../../dialogs/send-back.tsx"
+import type { Card } from "../store.tsx"
+import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
+
+/** Judging what the agent made. */
+export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"Review"> {
+  function leave(card: Card) {
+    openReason(app, {
+      title: `#${card.entry.meta.taskNumber} done without merge: why?`,
+      reasons: ["Not wanted any more", "Merged by hand", "Superseded by another task"],
+      choose: (reason) => void app.act(card, "closing", "task.leave", { sessionID: card.id, reason }),
+    })
+  }
+
+  return {
+    "kagan.review": {
+      when: (card) => {
+        if (!card) return "no card is selected"
+        return card.entry.meta.review?.snapshot ? undefined : refused({ kind: "no_snapshot" })
+      },
+      run: (card) => card && app.host.route.navigate(REVIEW_ROUTE, { sessionID: card.id }),
+    },
+    "kagan.approve": onCard((card) => openApprove(app, card), approvalProblem),
+    "kagan.sendBack": onCard((card) => openSendBack(app, card), sendBackProblem),
+    "kagan.leave": onCard(leave, inColumn("review")),
+  }
+}
+
+function approvalProblem(card: Card): string | undefined {
+  const snapshot = card.entry.meta.review?.snapshot
+  if (card.column() !== "review") return refused({ kind: "not_in_column", needed: "review" })
+  if (!snapshot) return refused({ kind: "no_snapshot" })
+  const verdict = judgeApproval(card.entry.meta, { snapshot: snapshot.commit }, card.facts()?.changedSince ?? [])
+  return verdict.ok ? undefined : refusalText(verdict.error)
+}
+
+/** The note makes a send back possible without a finding, so only what no note can help is said before. */
+export function sendBackProblem(card: Card): string | undefined {
+  const verdict = judgeSendBack(card.entry.meta, "a note")
+  return verdict.ok ? undefined : refusalText(verdict.error)
+}

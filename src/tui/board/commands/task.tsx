@@ -1,0 +1,162 @@
+import type { DraftReply } from "../../../core/protocol.ts"
+import { backOf, forwardOf } from "../../../core/rules.ts"
+import { openConfirm } from "../../dialogs/confirm.tsx"
+import { openCreate } from "../../dialogs/create.tsx"
+import { openEdit } from "../../dialogs/edit.tsx"
+import { openIntake } from "../../dialogs/intake.tsx"
+import { openReason } from "../../dialogs/reason.tsx"
+import { openSendBack } from "../../dialogs/send-back.tsx"
+import { isDraftCard, isRunning, type Card } from "../store.tsx"
+import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
+import { sendBackProblem } from "./review.tsx"
+
+const INTAKE_WAIVERS = [
+  "Small, self-contained change",
+  "Already agreed in detail",
+  "Repeats an earlier task",
+  "An experiment to throw away",
+]
+const REVIEW_WAIVERS = ["I read the whole diff myself", "Only documentation or text", "A revert of known work"]
+
+/** What becomes of a task: made, agreed, moved, put aside. */
+export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
+  const { app, onCard, forDraft, judged, move, remember } = desk
+  const { board } = app
+
+  const isQueued = (card: Card) => card.run().kind === "queued"
+  const runsInProgress = (card: Card) => card.column() === "in_progress" && isRunning(card)
+  const ids = (card: Card) => board.columns()[card.column()].filter((id) => !isDraftCard(id))
+
+  function reviewAsIs(card: Card) {
+    openConfirm(app, {
+      title: `Review #${card.entry.meta.taskNumber} as it is?`,
+      text: "The agent is at work. Reviewing now stops it, and what is in the worktree at this moment is reviewed.",
+      no: "Let it work",
+      yes: "Stop it and review",
+      confirm: () => void app.act(card, "to Review", "task.move", { sessionID: card.id, to: "review", asIs: true }),
+    })
+  }
+
+  function reorder(card: Card, step: -1 | 1) {
+    const list = ids(card)
+    const at = list.indexOf(card.id)
+    const order = orderBetween(list.toSpliced(at, 1), at + step, (id) => board.card(id)?.entry.meta.order ?? 0)
+    if (order === undefined) return
+    const before = card.entry.meta.order
+    void app.act(card, "reordering", "task.reorder", { sessionID: card.id, order })
+    remember(`reorder of #${card.entry.meta.taskNumber}`, () =>
+      app.act(card, "reordering", "task.reorder", { sessionID: card.id, order: before }),
+    )
+  }
+
+  function edge(card: Card, step: -1 | 1) {
+    const list = ids(card)
+    const at = list.indexOf(card.id) + step
+    return at < 0 ? "it stands at the top" : at >= list.length ? "it stands at the bottom" : undefined
+  }
+
+  function waive(card: Card) {
+    const { meta } = card.entry
+    const title = `#${meta.taskNumber} without ${card.column() === "backlog" ? "intake" : "a reviewer"}: why?`
+    openReason(app, {
+      title,
+      reasons: card.column() === "backlog" ? INTAKE_WAIVERS : REVIEW_WAIVERS,
+      choose: (reason) =>
+        card.column() === "backlog"
+          ? void app.act(card, "waiving intake", "intake.waive", { sessionID: card.id, reason })
+          : void app.act(card, "waiving the review", "validator.waive", { sessionID: card.id, reason }),
+    })
+  }
+
+  function waiveProblem(card: Card): string | undefined {
+    const { meta } = card.entry
+    if (card.column() === "backlog") {
+      if (meta.intake?.state === "waived") return "intake is waived already"
+      if (meta.intake?.state === "done" && meta.intake.answered >= meta.intake.required) return "intake is done"
+      return undefined
+    }
+    if (card.column() !== "review") return "there is nothing to waive here"
+    const state = meta.review?.validator?.state
+    return state === "done" || state === "waived" ? "the review is done" : undefined
+  }
+
+  function toggle(card: Card, what: "archive" | "trash") {
+    const { meta, title } = card.entry
+    const on = what === "archive" ? meta.archivedAt === undefined : meta.trashedAt === undefined
+    const send = (value: boolean) =>
+      what === "archive"
+        ? app.act(card, value ? "archiving" : "bringing back", "task.archive", { sessionID: card.id, archived: value })
+        : app.act(card, value ? "to the trash" : "bringing back", "task.trash", { sessionID: card.id, trashed: value })
+    void send(on).then((answer) => {
+      if (answer.ok) remember(`${what} of #${meta.taskNumber} ${title}`, () => void send(!on))
+    })
+  }
+
+  async function discardDraft(draft: DraftReply) {
+    const answer = await app.ask("draft.discard", { draftID: draft.id })
+    app.tell(answer.ok ? { level: "info", text: answer.value.text } : { level: "error", text: answer.error.text })
+  }
+
+  const stopFirst = (card: Card) => (isRunning(card) ? refused({ kind: "stop_first" }) : undefined)
+
+  return {
+    "kagan.new": { when: () => app.unable(), run: () => openCreate(app) },
+    "kagan.intake": onCard(
+      (card) => openIntake(app, card),
+      (card) =>
+        card.intake()?.assessment
+          ? undefined
+          : card.column() === "backlog"
+            ? refused({ kind: "intake_running" })
+            : "it had no intake",
+    ),
+    "kagan.waive": onCard(waive, waiveProblem),
+    "kagan.forward": onCard(
+      (card) => (runsInProgress(card) ? reviewAsIs(card) : void move(card, forwardOf(card.column())!, false)),
+      // What runs can be reviewed as it is, after a question.
+      (card) => (runsInProgress(card) ? undefined : judged(card, forwardOf(card.column()))),
+    ),
+    "kagan.back": onCard(
+      (card) => {
+        if (card.column() === "review") openSendBack(app, card)
+        else void move(card, isQueued(card) ? "backlog" : backOf(card.column())!, true)
+      },
+      (card) => {
+        if (card.column() === "review") return sendBackProblem(card)
+        // A wish that waits can be taken back.
+        return isQueued(card) ? undefined : judged(card, backOf(card.column()))
+      },
+    ),
+    "kagan.edit": forDraft(
+      (draft) => openCreate(app, draft),
+      onCard((card) => openEdit(app, card, remember)),
+    ),
+    "kagan.lower": onCard(
+      (card) => reorder(card, 1),
+      (card) => edge(card, 1),
+    ),
+    "kagan.higher": onCard(
+      (card) => reorder(card, -1),
+      (card) => edge(card, -1),
+    ),
+    "kagan.archive": onCard((card) => toggle(card, "archive"), stopFirst),
+    "kagan.trash": forDraft(
+      (draft) => void discardDraft(draft),
+      onCard((card) => toggle(card, "trash"), stopFirst),
+    ),
+    "kagan.undo": {
+      when: () => app.unable() ?? (desk.canUndo() ? undefined : "there is nothing to undo"),
+      run: () => desk.undo(),
+    },
+  }
+}
+
+/** A place between its new neighbours; `others` are the column's cards without the moved one. */
+function orderBetween(others: readonly string[], at: number, orderOf: (id: string) => number): number | undefined {
+  if (at < 0 || at > others.length) return undefined
+  const before = others[at - 1]
+  const after = others[at]
+  if (before === undefined) return after === undefined ? undefined : orderOf(after) - 1
+  if (after === undefined) return orderOf(before) + 1
+  return (orderOf(before) + orderOf(after)) / 2
+}
