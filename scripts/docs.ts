@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { lifecyclePage } from "./docs/lifecycle.ts"
+import { optionsPage, schemaFile } from "./docs/options.ts"
 import { COMMANDS, ENTRIES, GROUPS, REVIEW_COMMANDS, spellKey, type CommandRow } from "../src/tui/board/keys.ts"
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url))
@@ -13,6 +14,8 @@ export type Page = { readonly file: string; readonly text: () => string }
 export const PAGES: readonly Page[] = [
   { file: "docs/keys.md", text: keysPage },
   { file: "docs/lifecycle.md", text: lifecyclePage },
+  { file: "docs/options.md", text: optionsPage },
+  { file: "assets/kagan.schema.json", text: schemaFile },
 ]
 
 /** The pages whose file is not what the code says. */
