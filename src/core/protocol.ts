@@ -2,6 +2,7 @@ import type { Ask, TaskFacts } from "./board.ts"
 import type { CheckResult } from "./checks.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
+import type { Settings } from "./settings.ts"
 import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
 
 /**
@@ -175,8 +176,17 @@ export type Requests = {
     }
     reply: Done
   }
+  /** Where the options stand: every config file that has, or could have, an entry of ours. */
+  "settings.read": { request: Record<never, never>; reply: Settings }
+  /** Changes our entry in one config file and nothing else there. Without a value the option is taken out. */
+  "settings.write": {
+    request: { readonly file: string; readonly option: string; readonly value?: unknown }
+    reply: Done & { readonly settings: Settings }
+  }
 }
 
+/** Answered by the part of the server half that looks after Kagan itself, not by those who look after tasks. */
+export type ServiceRequest = Extract<keyof Requests, `settings.${string}` | `doctor.${string}` | `update.${string}`>
 export type RequestType = keyof Requests
 export type RequestOf<T extends RequestType> = Requests[T]["request"]
 export type ReplyOf<T extends RequestType> = Requests[T]["reply"]

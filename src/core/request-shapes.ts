@@ -78,6 +78,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "task.discard": { sessionID },
   "ask.permission": { sessionID, ask, reply: z.enum(["once", "always", "reject"]), message: text.optional() },
   "ask.question": { sessionID, ask, answers: list(list(text)).optional() },
+  "settings.read": {},
+  "settings.write": { file: line.min(1), option: line.min(1), value: z.unknown() },
 }
 
 const readers = new Map<RequestType, z.ZodType>()

@@ -122,7 +122,7 @@ function mergeDeep(below: Record<string, unknown>, above: Record<string, unknown
 }
 
 /** The root and the folders down to `from`; only the root when `from` is elsewhere. */
-function foldersBetween(root: string, from: string): readonly string[] {
+export function foldersBetween(root: string, from: string): readonly string[] {
   const way = relative(root, from)
   if (way === "" || way.startsWith("..") || isAbsolute(way)) return [root]
   const folders = [root]

@@ -1,4 +1,12 @@
-import type { Done, MoveReply, ReplyOf, RequestFailure, RequestOf, RequestType } from "../core/protocol.ts"
+import type {
+  Done,
+  MoveReply,
+  ReplyOf,
+  RequestFailure,
+  RequestOf,
+  RequestType,
+  ServiceRequest,
+} from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { Verdict } from "../core/rules.ts"
 import type { Task, TaskMeta } from "../core/task.ts"
@@ -13,7 +21,9 @@ import type { Supervisor } from "./supervisor.ts"
 
 /** Answers a board. Each handler asks the rules with what is true now, acts, and has the task looked at. */
 export type Handlers = {
-  readonly [T in Exclude<RequestType, "hello">]: (body: RequestOf<T>) => Promise<Result<ReplyOf<T>, RequestFailure>>
+  readonly [T in Exclude<RequestType, "hello" | ServiceRequest>]: (
+    body: RequestOf<T>,
+  ) => Promise<Result<ReplyOf<T>, RequestFailure>>
 }
 
 /** What every group of handlers works with. */

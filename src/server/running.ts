@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto"
-import { readOptions } from "../core/options.ts"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { oneLine } from "../core/fence.ts"
@@ -16,14 +15,18 @@ import type { SessionState } from "../shared/session-state.ts"
 import { openStore } from "../shared/store.ts"
 import type { Tasks } from "../shared/tasks.ts"
 import type { ServerChannel } from "./channel.ts"
+import type { ConfigPlaces } from "./config-files.ts"
 import { makeContainment } from "./containment.ts"
-import { ensureInstance, isServed } from "./instances.ts"
+import { ensureInstance, isServed, personEnv } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
+import { liveOptions } from "./live-options.ts"
 import { taskRules } from "./permissions.ts"
 import { makePushGuard, type PushGuard } from "./push-guard.ts"
 import { metaOf } from "./queue.ts"
 import { makeHandlers } from "./requests.ts"
+import { serviceHandlers } from "./services.ts"
+import { makeSettings } from "./settings.ts"
 import { makeSupervision } from "./supervision.ts"
 import type { Supervisor } from "./supervisor.ts"
 import type { HelperReports } from "./tools.ts"
@@ -79,10 +82,15 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const id = await store.repoID()
   if (!id.ok) return err({ text: `the repository's Kagan folder: ${id.error.text}` })
   const repo = id.value
-  const { options, problems } = readOptions(input.options)
-  const worktreesRoot = options.worktree.root ?? worktreeRootOf(repository)
+  const options = liveOptions(input.options, () => {
+    input.channel.push(repo, { type: "options", options: options.now(), problems: options.problems() })
+    // A higher limit may let go on what is queued.
+    void supervisor.refresh()
+  })
+  const worktreesRoot = options.now().worktree.root ?? worktreeRootOf(repository)
   const own = (directory: string) => directory !== root && directory.startsWith(worktreesRoot)
-  const permission = () => taskRules({ root, pushGuard: options.pushGuard })
+  const permission = () => taskRules({ root, pushGuard: options.now().pushGuard })
+  const from = repository.isLinkedWorktree ? root : input.directory
 
   const containment = makeContainment({ repository, store, clock })
   const supervision = makeSupervision({
@@ -92,13 +100,13 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     store,
     clock,
     trees: gitTrees(repository, store),
-    options: () => options,
+    options: options.now,
     push: (push) => input.channel.push(repo, push),
     ensureInstance: (directory) =>
       ensureInstance({
         host,
         root,
-        from: repository.isLinkedWorktree ? root : input.directory,
+        from,
         directory,
         family: own,
       }),
@@ -121,7 +129,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const pushGuard = makePushGuard({
     repository,
     host,
-    enabled: () => options.pushGuard,
+    enabled: () => options.now().pushGuard,
     family: supervisor.family,
     taskOf: supervisor.taskOf,
   })
@@ -132,10 +140,13 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     tasks,
     clock,
     repo,
-    options: () => options,
+    options: options.now,
     ensureInstance: project.ensureInstance,
     permission,
   }
+
+  const places = (): ConfigPlaces => ({ root, from, url: import.meta.url, env: personEnv() })
+  const settings = makeSettings({ places, apply: options.set })
 
   let stopHearing = () => {}
 
@@ -175,11 +186,21 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
       unreadable: (sessionID, tool, reason) => host.log("warn", `${tool} of ${sessionID} could not be read: ${reason}`),
     },
 
-    hello: () => ({ repo, root, version: input.version, options, problems, ...readOnly(repository) }),
+    hello: () => ({
+      repo,
+      root,
+      version: input.version,
+      options: options.now(),
+      problems: options.problems(),
+      ...readOnly(repository),
+    }),
     observe: supervision.observe,
 
     async start() {
-      input.channel.serve(repo, makeHandlers({ project, supervisor, create }))
+      input.channel.serve(repo, {
+        ...makeHandlers({ project, supervisor, create }),
+        ...serviceHandlers({ settings }),
+      })
       stopHearing = input.channel.onWatched((which, watched) => {
         if (which === repo && watched) void supervisor.refresh()
       })

@@ -1,0 +1,19 @@
+import type { ReplyOf, RequestFailure, RequestOf, ServiceRequest } from "../core/protocol.ts"
+import { ok, type Result } from "../core/result.ts"
+import type { SettingsDesk } from "./settings.ts"
+
+export type Services = {
+  readonly settings: SettingsDesk
+}
+
+export type ServiceHandlers = {
+  readonly [T in ServiceRequest]: (body: RequestOf<T>) => Promise<Result<ReplyOf<T>, RequestFailure>>
+}
+
+/** Answers a board in what concerns Kagan itself: its settings, its health, its version. */
+export function serviceHandlers({ settings }: Services): ServiceHandlers {
+  return {
+    "settings.read": async () => ok(await settings.read()),
+    "settings.write": (body) => settings.write(body),
+  }
+}
