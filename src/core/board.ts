@@ -1,5 +1,5 @@
-import type { Status, Task, TaskMeta } from "./task.ts"
-import { columnOf } from "./task.ts"
+import { stageOf, type BacklogTask, type ReviewTask, type Stage, type WorkTask } from "./stage.ts"
+import type { Task, TaskMeta } from "./task.ts"
 import type { FailureClass, InterruptReason } from "./turn.ts"
 
 /** What is true of a task now, found out by the server half at its last look and told to every board. */
@@ -155,17 +155,19 @@ export function draftState(draft: { readonly problem: string }): RunState {
 
 /** What a card says of itself. Pure: `now` in milliseconds since the epoch, `stallAfter` in seconds. */
 export function runState(task: Task, facts: TaskFacts | undefined, now: number, stallAfter = 600): RunState {
-  const { meta } = task
-  if (facts?.readOnly) {
-    const bad = facts.unreadable[0]
+  const bad = facts?.unreadable[0]
+  if (facts?.readOnly)
     return state("read_only", bad ? `unreadable field ${bad}: read-only` : "written by a newer Kagan: read-only")
-  }
+  const own = stateOf(stageOf(task.meta), facts, now, stallAfter)
+  return bad ? { ...own, text: `${own.text} · unreadable field ${bad}` } : own
+}
+
+function stateOf(stage: Stage, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (facts?.source === "record") return state("session_gone", "its session is gone", true)
   if (facts?.problem) return state("problem", facts.problem, true)
-  const column = columnOf(meta)
-  if (column === "done") {
-    if (meta.merge?.state === "merged")
-      return state("done_merged", `merged ${meta.merge.commit?.slice(0, 7) ?? ""}`.trim())
+  if (stage.column === "done") {
+    if (stage.merge?.state === "merged")
+      return state("done_merged", `merged ${stage.merge.commit?.slice(0, 7) ?? ""}`.trim())
     return state("done_left", "left unmerged")
   }
   if (facts?.worktree === "missing") return state("folder_missing", "its folder is missing", true)
@@ -177,34 +179,31 @@ export function runState(task: Task, facts: TaskFacts | undefined, now: number, 
   if (facts?.activity.kind === "blocked") return state("session_blocked", facts.activity.text, true)
   if (facts?.command) return state("command_running", `a command of a dead run goes on: ${facts.command}`, true)
   if (facts?.branch) return state("branch_gone", facts.branch, true)
-  const own = columnState(column, task, facts, now, stallAfter)
-  const bad = facts?.unreadable[0]
-  return bad ? { ...own, text: `${own.text} · unreadable field ${bad}` } : own
+  return columnState(stage, facts, now, stallAfter)
 }
 
 function columnState(
-  column: Exclude<Status, "done">,
-  task: Task,
+  stage: Exclude<Stage, { column: "done" }>,
   facts: TaskFacts | undefined,
   now: number,
   stallAfter: number,
 ): RunState {
-  switch (column) {
+  switch (stage.column) {
     case "backlog":
-      return backlogState(task, facts, now, stallAfter)
+      return backlogState(stage, facts, now, stallAfter)
     case "in_progress":
-      return workState(task, facts, now, stallAfter)
+      return workState(stage, facts, now, stallAfter)
     case "review":
-      return reviewState(task, facts, now, stallAfter)
+      return reviewState(stage, facts, now, stallAfter)
   }
 }
 
-function backlogState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
-  if (meta.setup?.state === "running") return state("preparing", "setting up")
-  if (meta.setup?.state === "failed")
-    return state("setup_failed", `setup failed: ${meta.setup.text ?? "see its output"}`, true)
-  if (meta.awaiting) return state("queued", meta.awaiting.text)
-  const intake = meta.intake
+function backlogState(task: BacklogTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
+  if (task.setup?.state === "running") return state("preparing", "setting up")
+  if (task.setup?.state === "failed")
+    return state("setup_failed", `setup failed: ${task.setup.text ?? "see its output"}`, true)
+  if (task.awaiting) return state("queued", task.awaiting.text)
+  const intake = task.intake
   if (intake?.state === "claimed" || intake?.state === "running")
     return helperState("intake_running", "intake", facts, now, stallAfter)
   if (intake?.state === "failed")
@@ -234,7 +233,7 @@ function helperState(
   return state(kind, `${name} is reading`)
 }
 
-function workState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
+function workState(task: WorkTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (facts?.elsewhere) return state("elsewhere", `running in ${facts.elsewhere}`)
   const activity = facts?.activity
   if (activity?.kind === "retry")
@@ -244,41 +243,40 @@ function workState({ meta }: Task, facts: TaskFacts | undefined, now: number, st
     if (sign !== undefined && now - sign > stallAfter * 1000) {
       return state("stalled", `no sign of life for ${duration(now - sign)}`, true)
     }
-    const since = meta.run?.intent?.at ?? meta.startedAt
+    const since = task.run?.intent?.at ?? task.startedAt
     const parts = [`working${since === undefined ? "" : ` ${duration(now - since)}`}`, facts?.doing].filter(Boolean)
     return state("working", parts.join(" · "))
   }
-  const waits = meta.run?.intent !== undefined && meta.run.intent.deliveredAt === undefined
+  const waits = task.run?.intent !== undefined && task.run.intent.deliveredAt === undefined
   if (facts?.lost !== undefined && waits) return state("failed", `the prompt was lost: ${facts.lost}`, true)
-  if (waits && !meta.run?.stoppedAt) return state("starting", "starting")
+  if (waits && !task.run?.stoppedAt) return state("starting", "starting")
   if (activity?.kind === "unknown") return state("checking", "asking OpenCode what it does")
   const end = facts?.end
   if (end?.kind === "failed") return state("failed", `${end.errorClass.replaceAll("_", " ")}: ${end.text}`, true)
   if (end?.kind === "interrupted") return state("interrupted", INTERRUPTION_TEXT[end.reason], true)
-  if (meta.run?.stoppedAt) return state("interrupted", INTERRUPTION_TEXT.aborted, true)
-  if (meta.review?.problem) return state("problem", meta.review.problem, true)
-  if (facts && (end === undefined || !meta.run?.intent)) return state("interrupted", "nobody works on it", true)
+  if (task.run?.stoppedAt) return state("interrupted", INTERRUPTION_TEXT.aborted, true)
+  if (facts && (end === undefined || !task.run?.intent)) return state("interrupted", "nobody works on it", true)
   return state("working", "finishing")
 }
 
-function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
-  if (meta.merge?.state === "claimed") return state("merging", "merging")
-  if (meta.merge?.state === "failed") return state("merge_failed", meta.merge.reason ?? "the merge failed", true)
-  const review = meta.review
+function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
+  if (task.merge?.state === "claimed") return state("merging", "merging")
+  if (task.merge?.state === "failed") return state("merge_failed", task.merge.reason ?? "the merge failed", true)
+  const { review } = task
   if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")
     return state("changed_since_review", "the agent is at work again")
-  if (review?.problem) return state("problem", review.problem, true)
-  if (facts?.inBase && review?.snapshot && review.snapshot.files > 0)
-    return state("in_base", `already in ${meta.baseBranch}`, true)
+  if (review.problem) return state("problem", review.problem, true)
+  if (facts?.inBase && review.snapshot && review.snapshot.files > 0)
+    return state("in_base", `already in ${task.baseBranch}`, true)
   if (facts?.changedSince?.length) {
     return state("changed_since_review", `changed since review: ${listed(facts.changedSince)}`, true)
   }
-  const validator = review?.validator
+  const validator = review.validator
   const outside = facts?.outside?.length ? " · something outside of it changed" : ""
-  if (review?.snapshot && review.snapshot.generation === meta.generation && review.snapshot.files === 0)
+  if (review.snapshot && review.snapshot.generation === task.generation && review.snapshot.files === 0)
     return state("no_changes", `no changes${outside}`, true)
-  if (review?.checks?.state === "running") return state("reviewing", "checks are running")
-  if (!review?.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
+  if (review.checks?.state === "running") return state("reviewing", "checks are running")
+  if (!review.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
     return helperState("reviewing", "reviewer", facts, now, stallAfter)
   }
   if (validator.state === "failed")
@@ -287,7 +285,7 @@ function reviewState({ meta }: Task, facts: TaskFacts | undefined, now: number, 
     return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled`, true)
   }
   if (facts?.conflicts?.length) {
-    return state("conflicts", `conflicts with ${meta.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
+    return state("conflicts", `conflicts with ${task.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
   return state("approvable", `${review.findings === 0 ? "no findings: approve" : "all ruled: approve"}${outside}`, true)

@@ -1,4 +1,6 @@
 import { z } from "zod"
+import { migrate, VERSIONS, type Migrated, type Raw, type Versions } from "./migrations.ts"
+import { stageOf, type Stage } from "./stage.ts"
 import {
   FINDING_KINDS,
   METADATA_VERSION,
@@ -13,11 +15,22 @@ import {
 
 /**
  * The one reader of `metadata.kagan`. It never throws and never drops a bad field in silence: what cannot be read is
- * named in `unreadable` and left untouched by later writes; what it does not know is kept by `mergeKagan`.
+ * named in `unreadable` and left untouched by later writes; what it does not know is kept by `mergeKagan`. What an older
+ * version wrote is read as this one's; what a newer one wrote is read-only.
  */
 export type Decoded =
   /** Not ours: no value, a copy (a fork carries its origin's), or another shape altogether. */
-  { readonly kind: "none" } | (KaganMeta & { readonly unreadable: readonly string[]; readonly readOnly: boolean })
+  | { readonly kind: "none" }
+  | (DecodedMeta & {
+      readonly unreadable: readonly string[]
+      readonly readOnly: boolean
+      /** What was stored, brought to this version: what a write starts from. */
+      readonly raw: Raw
+    })
+
+type DecodedMeta =
+  /** A task, whole and as its column sees it. */
+  (Extract<KaganMeta, { kind: "task" }> & { readonly stage: Stage }) | Exclude<KaganMeta, { kind: "task" }>
 
 const int = z.number().int()
 const at = z.number().finite()
@@ -61,7 +74,8 @@ const checks = z.object({
   at,
 })
 
-type Fields = Record<string, { readonly type: z.ZodType; readonly fallback?: unknown; readonly required?: boolean }>
+type Field = { readonly type: z.ZodType; readonly fallback?: unknown; readonly required?: boolean }
+type Fields = Readonly<Record<string, Field>>
 
 const taskFields: Fields = {
   v: { type: int.min(1), required: true, fallback: METADATA_VERSION },
@@ -213,30 +227,44 @@ const roleFields: Record<"intake" | "validator" | "worker", Fields> = {
 
 /** Reads the metadata of the session `sessionID`. `metadata` is the session's whole metadata object. */
 export function readKagan(sessionID: string, metadata: unknown): Decoded {
+  return decode(sessionID, metadata, VERSIONS)
+}
+
+/** `readKagan` for given versions. */
+export function decode(sessionID: string, metadata: unknown, versions: Versions): Decoded {
   const raw = rawKagan(metadata)
   if (!raw || raw.sessionID !== sessionID) return { kind: "none" }
-  const role = raw.role
-  if (role === "intake" || role === "validator" || role === "worker") {
-    const { value, unreadable, broken } = readFields(roleFields[role], raw)
-    const readOnly = broken || isNewer(raw)
-    if (role === "intake") return { kind: role, meta: value as IntakeMeta, unreadable, readOnly }
-    if (role === "validator") return { kind: role, meta: value as ValidatorMeta, unreadable, readOnly }
-    return { kind: role, meta: value as WorkerMeta, unreadable, readOnly }
+  return decodeRaw(migrate(raw, versions))
+}
+
+function decodeRaw(migrated: Migrated): Decoded {
+  const { raw } = migrated
+  const { role } = raw
+  const named = role === "intake" || role === "validator" || role === "worker"
+  if (!named && (role !== undefined || raw.boardTask !== true)) return { kind: "none" }
+  const { value, unreadable, broken } = readFields(named ? roleFields[role] : taskFields, raw)
+  if (migrated.kind === "stuck") unreadable.unshift(`v: ${migrated.why}`)
+  const readOnly = broken || migrated.kind === "newer" || migrated.kind === "stuck"
+  const rest = { unreadable, readOnly, raw }
+  switch (role) {
+    case "intake":
+      return { kind: role, meta: value as IntakeMeta, ...rest }
+    case "validator":
+      return { kind: role, meta: value as ValidatorMeta, ...rest }
+    case "worker":
+      return { kind: role, meta: value as WorkerMeta, ...rest }
+    default: {
+      const meta = value as TaskMeta
+      return { kind: "task", meta, stage: stageOf(meta), ...rest }
+    }
   }
-  if (role !== undefined || raw.boardTask !== true) return { kind: "none" }
-  const { value, unreadable, broken } = readFields(taskFields, raw)
-  return { kind: "task", meta: value as TaskMeta, unreadable, readOnly: broken || isNewer(raw) }
 }
 
 /**
- * The object to store: `raw` (what the session has now) with the fields of `next` in place of the known ones. Fields
+ * The object to store: `raw` (what the session has now, brought to this version) with the fields of `next` in place of the known ones. Fields
  * that this version does not know, and known ones that were unreadable and are unchanged, stay as they are.
  */
-export function mergeKagan(
-  raw: Readonly<Record<string, unknown>> | undefined,
-  next: object,
-  previous?: object,
-): Record<string, unknown> {
+export function mergeKagan(raw: Raw | undefined, next: object, previous?: object): Record<string, unknown> {
   const merged: Record<string, unknown> = { ...raw }
   const before = (previous ?? {}) as Record<string, unknown>
   const after = next as Record<string, unknown>
@@ -254,11 +282,7 @@ export function rawKagan(metadata: unknown): Record<string, unknown> | undefined
   return isObject(raw) ? raw : undefined
 }
 
-function isNewer(raw: Record<string, unknown>): boolean {
-  return typeof raw.v === "number" && raw.v > METADATA_VERSION
-}
-
-function readFields(fields: Fields, raw: Record<string, unknown>) {
+function readFields(fields: Fields, raw: Raw) {
   const value: Record<string, unknown> = {}
   const unreadable: string[] = []
   let broken = false

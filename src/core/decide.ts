@@ -1,6 +1,7 @@
 import type { Activity, Ask, TaskFacts, TurnEnd } from "./board.ts"
 import type { Options } from "./options.ts"
-import { columnOf, type HelperPointer, type HelperRole, type Sent, type Status, type TaskMeta } from "./task.ts"
+import { stageOf, type BacklogTask, type ReviewTask, type Stage, type WorkTask } from "./stage.ts"
+import type { HelperPointer, HelperRole, Sent, Status, TaskMeta } from "./task.ts"
 
 /*
  * The one place that decides what a task needs next.
@@ -107,55 +108,55 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   if (meta.trashedAt || meta.archivedAt) return []
   if (meta.lastGatedStatus === undefined) return [{ kind: "seed" }]
   if (facts.occupied) return []
-  if (outranStop(meta, facts)) return [{ kind: "abort" }]
+  const stage = stageOf(meta)
+  if (outranStop(stage, facts)) return [{ kind: "abort" }]
   if (meta.status !== meta.lastGatedStatus) {
     if (!meta.awaiting || meta.awaiting.wish !== meta.status || facts.mayStart)
       return [{ kind: "judge", wish: meta.status }]
   }
   // Somebody wrote the old status back: the wish that waits is nobody's any more.
   else if (meta.awaiting) return [{ kind: "judge", wish: meta.status }]
-  switch (columnOf(meta)) {
+  switch (stage.column) {
     case "backlog":
-      return backlog(meta, facts, options)
+      return backlog(stage, facts, options)
     case "in_progress":
-      return inProgress(meta, facts, options)
+      return inProgress(stage, facts, options)
     case "review":
-      return review(meta, facts, options)
+      return review(stage, facts, options)
     case "done":
       return []
   }
 }
 
 /** A turn runs that was asked for before the stop: what the person asks afterwards is theirs. */
-function outranStop(meta: TaskMeta, facts: LookFacts): boolean {
-  const column = columnOf(meta)
-  if (column !== "backlog" && column !== "in_progress") return false
-  const { stoppedAt } = meta.run ?? {}
+function outranStop(stage: Stage, facts: LookFacts): boolean {
+  if (stage.column !== "backlog" && stage.column !== "in_progress") return false
+  const { stoppedAt } = stage.run ?? {}
   if (stoppedAt === undefined || facts.askedAt === undefined || facts.elsewhere) return false
   return facts.activity.kind === "busy" && facts.askedAt <= stoppedAt
 }
 
-function backlog(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
+function backlog(task: BacklogTask, facts: LookFacts, options: Options): Action[] {
   if (facts.worktree !== "present") return []
   const actions: Action[] = []
-  const { setup } = meta
+  const { setup, intake } = task
   const toDo = setup ? setup.state === "running" && !facts.setupClaimAlive : options.worktree.setup.length > 0
   if (toDo && !facts.command) actions.push({ kind: "run_setup" })
-  if (options.intake.enabled || meta.intake) {
+  if (options.intake.enabled || intake) {
     actions.push(
-      ...helper("intake", meta.intake, facts, {
+      ...helper("intake", intake, facts, {
         enabled: options.intake.enabled,
         retries: options.intake.retries,
-        generation: meta.generation,
+        generation: task.generation,
       }),
     )
   }
   return actions
 }
 
-function inProgress(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
+function inProgress(task: WorkTask, facts: LookFacts, options: Options): Action[] {
   if (facts.worktree !== "present" || facts.elsewhere) return []
-  const run = meta.run
+  const { run } = task
   if (run?.fresh && !run.workerID) return facts.workerClaimAlive ? [] : [{ kind: "make_worker" }]
   const intent = run?.intent
   if (intent && intent.deliveredAt === undefined) {
@@ -177,25 +178,21 @@ function diedAt(end: TurnEnd): Died | undefined {
   return { messageID: end.messageID, at: end.at }
 }
 
-function review(meta: TaskMeta, facts: LookFacts, options: Options): Action[] {
-  if (meta.merge?.state === "claimed") return facts.mergeClaimAlive ? [] : [{ kind: "resume_merge" }]
-  const snapshot = meta.review?.snapshot
-  if (!snapshot || snapshot.generation !== meta.generation) {
+function review(task: ReviewTask, facts: LookFacts, options: Options): Action[] {
+  const { merge, review, generation } = task
+  if (merge?.state === "claimed") return facts.mergeClaimAlive ? [] : [{ kind: "resume_merge" }]
+  const { snapshot, checks, validator } = review
+  if (!snapshot || snapshot.generation !== generation) {
     const quiet = facts.activity.kind === "idle" && !facts.elsewhere && !facts.command
-    return meta.review?.problem || facts.worktree !== "present" || !quiet ? [] : [{ kind: "take_snapshot" }]
+    return review.problem || facts.worktree !== "present" || !quiet ? [] : [{ kind: "take_snapshot" }]
   }
   if (snapshot.files === 0) return []
-  const checks = meta.review?.checks
-  const unjudged = meta.review?.validator?.generation !== meta.generation
+  const unjudged = validator?.generation !== generation
   if (checks?.state === "running" ? !facts.checksClaimAlive : !checks && unjudged && options.checks.length > 0)
     return facts.worktree !== "present" || facts.command ? [] : [{ kind: "run_checks" }]
   // The reviewer reads what came of them.
   if (checks?.state === "running") return []
-  return helper("validator", meta.review?.validator, facts, {
-    enabled: true,
-    retries: options.validator.retries,
-    generation: meta.generation,
-  })
+  return helper("validator", validator, facts, { enabled: true, retries: options.validator.retries, generation })
 }
 
 function helper(

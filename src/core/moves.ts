@@ -1,5 +1,6 @@
 import { messageID, partID } from "./ids.ts"
 import { refusalText, type Refusal } from "./rules.ts"
+import { NO_REVIEW } from "./stage.ts"
 import { columnOf, type Run, type Status, type TaskMeta, type WakeIntent, type WakePurpose } from "./task.ts"
 
 /** What an accepted or refused move makes of the metadata. Pure: the time and the seed of new ids come in. */
@@ -25,7 +26,7 @@ export function acceptMove(meta: TaskMeta, to: Status, context: MoveContext, tex
     case "backlog":
       return { ...moved, run: meta.run && { ...meta.run, intent: undefined, stoppedAt: context.now } }
     case "review":
-      return { ...moved, review: { findings: 0, ruled: 0, fix: 0 }, approval: undefined, merge: undefined }
+      return { ...moved, review: NO_REVIEW, approval: undefined, merge: undefined }
     case "done":
       return moved
   }

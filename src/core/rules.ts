@@ -1,5 +1,6 @@
 import { ok, err, type Result } from "./result.ts"
-import { columnOf, STATUS_TITLE, type Status, type TaskMeta } from "./task.ts"
+import { stageOf, type BacklogTask, type ReviewTask } from "./stage.ts"
+import { STATUS_TITLE, type Status, type TaskMeta } from "./task.ts"
 
 /** "Cannot now": told before the person tries where that is possible, and the same words everywhere. */
 export type Refusal =
@@ -112,25 +113,30 @@ export type Verdict = { readonly kind: "accepted" } | { readonly kind: "queued";
  * Moves to Done are judged by `judgeApproval` and `judgeLeave`, and a send back by `judgeSendBack`.
  */
 export function judgeMove(meta: TaskMeta, to: Status, facts: MoveFacts): Result<Verdict, Refusal> {
-  const from = columnOf(meta)
-  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  const stage = stageOf(meta)
+  const from = stage.column
+  if (stage.column === "review" && stage.merge?.state === "claimed") return err({ kind: "merging" })
   if (from === to) return err({ kind: "already_there", to })
-  if (to === "done") return err(from === "review" ? { kind: "approval_needed" } : { kind: "not_a_move", from, to })
-  if (from === "backlog" && to === "in_progress") return judgeStart(meta, facts)
-  if (from === "in_progress" && to === "backlog") return ok({ kind: "accepted" })
-  if (from === "in_progress" && to === "review")
-    return facts.turnRunning ? err({ kind: "turn_running" }) : ok({ kind: "accepted" })
-  if (from === "review" && to === "in_progress") return judgeAgain(meta, facts)
-  if (from === "review" && to === "backlog") return ok({ kind: "accepted" })
-  return err({ kind: "not_a_move", from, to })
+  switch (stage.column) {
+    case "backlog":
+      return to === "in_progress" ? judgeStart(stage, facts) : err({ kind: "not_a_move", from, to })
+    case "in_progress":
+      if (to === "done") return err({ kind: "not_a_move", from, to })
+      return to === "review" && facts.turnRunning ? err({ kind: "turn_running" }) : ok({ kind: "accepted" })
+    case "review":
+      if (to === "done") return err({ kind: "approval_needed" })
+      return to === "in_progress" ? judgeAgain(stage, facts) : ok({ kind: "accepted" })
+    case "done":
+      return err({ kind: "not_a_move", from, to })
+  }
 }
 
-function judgeStart(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> {
+function judgeStart(task: BacklogTask, facts: MoveFacts): Result<Verdict, Refusal> {
   if (!facts.worktreeReady) return err({ kind: "worktree_not_ready" })
-  if (meta.setup?.state === "running" || meta.setup?.state === "failed") {
-    return err({ kind: "setup_not_done", failed: meta.setup.state === "failed" })
+  const { setup, intake } = task
+  if (setup?.state === "running" || setup?.state === "failed") {
+    return err({ kind: "setup_not_done", failed: setup.state === "failed" })
   }
-  const intake = meta.intake
   if (facts.intakeEnabled || intake) {
     if (!intake || intake.state === "claimed" || intake.state === "running") return err({ kind: "intake_running" })
     if (intake.state === "failed") return err({ kind: "intake_failed", reason: intake.reason ?? "no reason given" })
@@ -147,10 +153,10 @@ function judgeStart(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> 
 }
 
 /** A send back takes a place in progress like a start; what was queued was judged when it was queued. */
-function judgeAgain(meta: TaskMeta, facts: MoveFacts): Result<Verdict, Refusal> {
+function judgeAgain(task: ReviewTask, facts: MoveFacts): Result<Verdict, Refusal> {
   if (!facts.worktreeReady) return err({ kind: "worktree_not_ready" })
-  if (meta.awaiting?.wish !== "in_progress") {
-    const verdict = judgeSendBack(meta, facts.note)
+  if (task.awaiting?.wish !== "in_progress") {
+    const verdict = worthSendingBack(task, facts.note)
     if (!verdict.ok) return verdict
   }
   if (facts.modelUsable && !facts.modelUsable.usable)
@@ -165,10 +171,19 @@ function place(facts: MoveFacts): Result<Verdict, Refusal> {
 
 /** Whether there is something to send back; a note of the person's own counts. */
 export function judgeSendBack(meta: TaskMeta, note?: string): Result<Verdict, Refusal> {
-  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
-  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
-  if ((meta.review?.fix ?? 0) === 0 && !note?.trim()) return err({ kind: "nothing_to_fix" })
-  return ok({ kind: "accepted" })
+  const task = inReview(meta)
+  return task.ok ? worthSendingBack(task.value, note) : task
+}
+
+function worthSendingBack({ review }: ReviewTask, note: string | undefined): Result<Verdict, Refusal> {
+  return review.fix === 0 && !note?.trim() ? err({ kind: "nothing_to_fix" }) : ok({ kind: "accepted" })
+}
+
+/** What is judged in Review and nowhere else, and not while it is being merged. */
+function inReview(meta: TaskMeta): Result<ReviewTask, Refusal> {
+  const stage = stageOf(meta)
+  if (stage.column !== "review") return err({ kind: "not_in_column", needed: "review" })
+  return stage.merge?.state === "claimed" ? err({ kind: "merging" }) : ok(stage)
 }
 
 /**
@@ -181,10 +196,10 @@ export function judgeApproval(
   changed: readonly string[],
   inBase = false,
 ): Result<Verdict, Refusal> {
-  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
-  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
-  const review = meta.review
-  if (!review?.snapshot) return err({ kind: "no_snapshot" })
+  const task = inReview(meta)
+  if (!task.ok) return task
+  const { review } = task.value
+  if (!review.snapshot) return err({ kind: "no_snapshot" })
   if (review.snapshot.commit !== request.snapshot) return err({ kind: "other_snapshot" })
   // It was merged outside: there is nothing left to judge, only to close.
   if (inBase) return ok({ kind: "accepted" })
@@ -202,8 +217,8 @@ export function judgeApproval(
 
 /** Done without merge: a reason is needed, and nothing may be running. */
 export function judgeLeave(meta: TaskMeta, reason: string): Result<Verdict, Refusal> {
-  if (columnOf(meta) !== "review") return err({ kind: "not_in_column", needed: "review" })
-  if (meta.merge?.state === "claimed") return err({ kind: "merging" })
+  const task = inReview(meta)
+  if (!task.ok) return task
   if (!isReason(reason)) return err({ kind: "reason_needed", what: "done without merge" })
   return ok({ kind: "accepted" })
 }

@@ -2,6 +2,7 @@ import type { Action, Died, LookFacts } from "../core/decide.ts"
 import { wakeAgain } from "../core/moves.ts"
 import { workText } from "../core/prompts.ts"
 import type { Result } from "../core/result.ts"
+import { NO_REVIEW } from "../core/stage.ts"
 import { columnOf, workingSession, type HelperRole, type Status, type Task } from "../core/task.ts"
 import { refuseAsk } from "./asks.ts"
 import { failHelper, promptHelper, spawnHelper, type HelperSpec } from "./helper.ts"
@@ -153,8 +154,14 @@ async function enterReview(parts: ActionParts, task: Task): Promise<Outcome> {
   const entered = await project.tasks.update(seen.sessionID, (meta) => {
     if (meta.status !== "in_progress" || columnOf(meta) !== "in_progress") return undefined
     if (meta.generation !== seen.generation || meta.run?.intent?.id !== seen.run?.intent?.id) return undefined
-    const review = { findings: 0, ruled: 0, fix: 0 }
-    return { ...meta, status: "review", lastGatedStatus: "review", review, approval: undefined, merge: undefined }
+    return {
+      ...meta,
+      status: "review",
+      lastGatedStatus: "review",
+      review: NO_REVIEW,
+      approval: undefined,
+      merge: undefined,
+    }
   })
   if (entered.ok && entered.value.changed) {
     const text = "entered Review: turn finished"

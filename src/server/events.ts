@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util"
 import { rawKagan } from "../core/codec.ts"
 import type { Session } from "../shared/host.ts"
 import type { HostEvent } from "../shared/session-event.ts"
@@ -63,9 +64,14 @@ function sign(sessionID: unknown): Hint | undefined {
 }
 
 /**
- * What a look depends on in a session's own row. The host repeats the whole row with each change of cost, tokens and
- * time; only a change of this key is worth a look.
+ * Whether two rows of a session are the same in all that a look depends on. The host repeats the whole row with each
+ * change of cost, tokens and time; only another row in this sense is worth a look.
  */
-export function rowKey(session: Session): string {
-  return JSON.stringify([session.title, session.revert?.messageID, session.time.archived, rawKagan(session.metadata)])
+export function isSameRow(one: Session | undefined, other: Session | undefined): boolean {
+  if (one === other) return true
+  if (!one || !other) return false
+  if (one.title !== other.title || one.revert?.messageID !== other.revert?.messageID) return false
+  return (
+    one.time.archived === other.time.archived && isDeepStrictEqual(rawKagan(one.metadata), rawKagan(other.metadata))
+  )
 }

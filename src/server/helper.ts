@@ -2,6 +2,7 @@ import type { Died } from "../core/decide.ts"
 import { messageID, partID } from "../core/ids.ts"
 import { readModel } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { NO_REVIEW } from "../core/stage.ts"
 import type {
   HelperPointer,
   HelperRole,
@@ -54,7 +55,7 @@ export function withPointer(meta: TaskMeta, role: HelperRole, pointer: HelperPoi
     }
     return { ...meta, intake }
   }
-  return { ...meta, review: { ...(meta.review ?? { findings: 0, ruled: 0, fix: 0 }), validator: pointer } }
+  return { ...meta, review: { ...(meta.review ?? NO_REVIEW), validator: pointer } }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { columnOf, type Task, type TaskMeta } from "../core/task.ts"
 import { readKagan } from "../core/codec.ts"
-import type { Siblings } from "../shared/tasks.ts"
+import type { Siblings, TaskRecord } from "../shared/tasks.ts"
 
 /** Tasks that hold a place in progress; helpers and workers have no record and count for nothing. */
 export function countInProgress(records: Siblings, except: string): number {
@@ -38,7 +38,13 @@ export function mayStart({ meta }: Task, records: Siblings, limit: number): bool
   })
 }
 
-export function metaOf(record: { readonly sessionID: string; readonly kagan: object }): TaskMeta | undefined {
-  const decoded = readKagan(record.sessionID, { kagan: record.kagan })
-  return decoded.kind === "task" ? decoded.meta : undefined
+/** What a record says of its task. Counting reads each one several times; a record is never changed in place. */
+export function metaOf(record: TaskRecord): TaskMeta | undefined {
+  if (!read.has(record)) {
+    const decoded = readKagan(record.sessionID, { kagan: record.kagan })
+    read.set(record, decoded.kind === "task" ? decoded.meta : undefined)
+  }
+  return read.get(record)
 }
+
+const read = new WeakMap<TaskRecord, TaskMeta | undefined>()

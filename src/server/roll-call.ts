@@ -1,5 +1,5 @@
 import type { Session } from "../shared/host.ts"
-import { rowKey } from "./events.ts"
+import { isSameRow } from "./events.ts"
 import type { Family } from "./family.ts"
 import type { Project } from "./project.ts"
 
@@ -24,7 +24,7 @@ export function makeRollCall(parts: {
 }): RollCall {
   const { project, family, known, look } = parts
   const { tasks, host } = project
-  const seenRows = new Map<string, string>()
+  const seenRows = new Map<string, Session>()
 
   /** Learns every session's place and answers those that are tasks of this repository. */
   async function listTasks(): Promise<readonly Session[] | undefined> {
@@ -57,8 +57,8 @@ export function makeRollCall(parts: {
   async function refresh() {
     const listed = await listTasks()
     if (!listed) return
-    const rows = new Map(listed.map((session) => [session.id, rowKey(session)]))
-    const changed = [...new Set([...known, ...rows.keys()])].filter((id) => rows.get(id) !== seenRows.get(id))
+    const rows = new Map(listed.map((session) => [session.id, session]))
+    const changed = [...new Set([...known, ...rows.keys()])].filter((id) => !isSameRow(rows.get(id), seenRows.get(id)))
     await lookAt(changed)
   }
 
@@ -74,7 +74,7 @@ export function makeRollCall(parts: {
   return {
     start,
     refresh,
-    saw: (session) => void seenRows.set(session.id, rowKey(session)),
+    saw: (session) => void seenRows.set(session.id, session),
     forget: (sessionID) => void seenRows.delete(sessionID),
   }
 }

@@ -1,5 +1,6 @@
 import type { TaskFacts } from "../core/board.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { NO_REVIEW } from "../core/stage.ts"
 import { columnOf, type SnapshotRef, type Task } from "../core/task.ts"
 import type { Project } from "./project.ts"
 
@@ -67,7 +68,7 @@ export async function reviewFacts(
 async function problem(project: Project, task: Task, text: string): Promise<Result<void, { readonly text: string }>> {
   const noted = await project.tasks.update(task.meta.sessionID, (meta) => {
     if (columnOf(meta) !== "review" || meta.generation !== task.meta.generation) return undefined
-    return { ...meta, review: { ...(meta.review ?? { findings: 0, ruled: 0, fix: 0 }), problem: text } }
+    return { ...meta, review: { ...(meta.review ?? NO_REVIEW), problem: text } }
   })
   project.push({ type: "notice", level: "error", text: `no snapshot: ${text}`, taskNumber: task.meta.taskNumber })
   await project.remember(task.meta.sessionID, { kind: "snapshot", text: `no snapshot: ${text}` })

@@ -13,7 +13,7 @@ import { makeTasks, type Tasks } from "../shared/tasks.ts"
 import type { Work } from "./actions.ts"
 import { resumeMerge } from "./approve.ts"
 import { runChecks } from "./checks.ts"
-import { hintOf, rowKey } from "./events.ts"
+import { hintOf, isSameRow } from "./events.ts"
 import type { FactSources } from "./facts.ts"
 import { collectIntake, intakeSpec } from "./intake.ts"
 import type { Project, WakeRequest, WakeResult } from "./project.ts"
@@ -166,17 +166,19 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     leftCommands: parts.leftCommands,
     rested: (sessionID) => gate.rested(sessionID),
   })
-  const rows = new Map<string, string>()
+  /** Rows of sessions as they were last heard of, and records of tasks as they were last read. */
+  const rows = new Map<string, Session | "deleted">()
+  const recorded = new Map<string, string>()
   let stopWatching: (() => void) | undefined
 
   function sessionChanged(session: Session, deleted: boolean) {
     supervisor.family.saw(session)
-    const key = deleted ? "deleted" : rowKey(session)
-    if (rows.get(session.id) === key) return
-    rows.set(session.id, key)
-    const known = supervisor.taskOf(session.id)
+    const known = rows.get(session.id)
+    if (deleted ? known === "deleted" : known !== "deleted" && isSameRow(known, session)) return
+    rows.set(session.id, deleted ? "deleted" : session)
+    const task = supervisor.taskOf(session.id)
     const mine = (session.metadata?.kagan as { repo?: unknown } | undefined)?.repo === repo
-    if (known || mine) void supervisor.look(known ?? session.id)
+    if (task || mine) void supervisor.look(task ?? session.id)
   }
 
   function lookAtTaskOf(sessionID: string) {
@@ -194,9 +196,8 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     const changed: string[] = []
     for (const record of await tasks.records()) {
       const key = JSON.stringify(record)
-      const name = `record:${record.sessionID}`
-      if (rows.get(name) === key) continue
-      rows.set(name, key)
+      if (recorded.get(record.sessionID) === key) continue
+      recorded.set(record.sessionID, key)
       if (tasks.wroteRecord(record) || metaOf(record)?.repo !== repo) continue
       changed.push(record.sessionID)
       void supervisor.look(record.sessionID)
@@ -223,7 +224,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     },
 
     async start() {
-      for (const record of await tasks.records()) rows.set(`record:${record.sessionID}`, JSON.stringify(record))
+      for (const record of await tasks.records()) recorded.set(record.sessionID, JSON.stringify(record))
       const watching = store.watch(store.paths.tasks, () => void recordsChanged())
       if (watching.ok) stopWatching = watching.value
       else host.log("warn", `other windows are not heard: ${watching.error.text}`)

@@ -1,4 +1,5 @@
 import { mergeKagan, rawKagan, readKagan, type Decoded } from "../core/codec.ts"
+import type { Raw } from "../core/migrations.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import type { Claim, IntakeMeta, Task, TaskMeta, ValidatorMeta, WorkerMeta } from "../core/task.ts"
 import type { Host, HostFailure, MetadataDoor, NewSession, Session } from "./host.ts"
@@ -45,11 +46,18 @@ export type HelperMeta = IntakeMeta | ValidatorMeta
 
 export type Updated = { readonly task: Task; readonly changed: boolean }
 
+/** `raw` is what a write starts from. */
+export type ReadTask = {
+  readonly task: Task
+  readonly session: Session
+  readonly unreadable: readonly string[]
+  readonly readOnly: boolean
+  readonly raw: Raw
+}
+
 export interface Tasks {
   /** The task as stored now. */
-  read(
-    sessionID: string,
-  ): Promise<Result<{ task: Task; session: Session; unreadable: readonly string[]; readOnly: boolean }, TaskFailure>>
+  read(sessionID: string): Promise<Result<ReadTask, TaskFailure>>
   update(sessionID: string, change: Change): Promise<Result<Updated, TaskFailure>>
   updateHelper<M extends HelperMeta>(
     sessionID: string,
@@ -215,14 +223,14 @@ export function makeTasks(parts: {
   async function helper<M extends HelperMeta>(
     sessionID: string,
     role: M["role"],
-  ): Promise<Result<{ session: Session; meta: M; readOnly: boolean }, TaskFailure>> {
+  ): Promise<Result<{ session: Session; meta: M; readOnly: boolean; raw: Raw }, TaskFailure>> {
     const loaded = await load(sessionID)
     if (!loaded.ok) return loaded
     const { session, decoded } = loaded.value
     if (decoded.kind !== role || decoded.meta.repo !== repo) {
       return err({ kind: "not_ours", text: `that session is not an ${role} helper of this repository` })
     }
-    return ok({ session, meta: decoded.meta as M, readOnly: decoded.readOnly })
+    return ok({ session, meta: decoded.meta as M, readOnly: decoded.readOnly, raw: decoded.raw })
   }
 
   async function createSession(input: NewSession): Promise<Result<Session, TaskFailure>> {
@@ -246,6 +254,7 @@ export function makeTasks(parts: {
         session,
         unreadable: decoded.unreadable,
         readOnly: decoded.readOnly,
+        raw: decoded.raw,
       })
     },
 
@@ -255,7 +264,7 @@ export function makeTasks(parts: {
         parts.project?.since()
         const current = await tasks.read(sessionID)
         if (!current.ok) return current
-        const { task, session, readOnly } = current.value
+        const { task, session, readOnly, raw } = current.value
         if (readOnly) return err({ kind: "read_only", text: "a newer Kagan wrote this card, or it is not readable" })
         let next: TaskMeta | undefined
         try {
@@ -264,7 +273,6 @@ export function makeTasks(parts: {
           if (cause instanceof SiblingsUnknown) return err({ kind: "host", text: cause.message, cause: cause.failure })
           throw cause
         }
-        const raw = rawKagan(session.metadata) ?? {}
         if (!next || next === task.meta) return ok({ task, changed: false })
         const kagan = mergeKagan(raw, next, task.meta)
         const written = await write(session, kagan)
@@ -281,11 +289,11 @@ export function makeTasks(parts: {
       locked(async (): Promise<Result<M, TaskFailure>> => {
         const loaded = await helper<M>(sessionID, role)
         if (!loaded.ok) return loaded
-        const { session, meta, readOnly } = loaded.value
+        const { session, meta, readOnly, raw } = loaded.value
         if (readOnly) return err({ kind: "read_only", text: "a newer Kagan wrote this helper, or it is not readable" })
         const next = change(meta)
         if (!next || next === meta) return ok(meta)
-        const written = await write(session, mergeKagan(rawKagan(session.metadata), next, meta))
+        const written = await write(session, mergeKagan(raw, next, meta))
         return written.ok ? ok(next) : written
       }),
 
@@ -345,7 +353,7 @@ export function makeTasks(parts: {
           : await createSession({ ...input, title: kept.title, metadata: { kagan: { ...meta, sessionID: "" } } })
         if (!session.ok) return session
         const full: TaskMeta = { ...meta, sessionID: session.value.id }
-        const kagan = mergeKagan(kept.kagan, full, decoded.meta)
+        const kagan = mergeKagan(decoded.raw, full, decoded.meta)
         const written = await write(session.value, kagan)
         if (!written.ok) return written
         const settled = await settle(written.value, full, kagan, true, sessionID)

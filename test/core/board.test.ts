@@ -209,6 +209,8 @@ describe("what a card says of itself", () => {
   test("an unreadable field that is not needed is named beside what the card does", () => {
     const facts = shownFacts({ unreadable: ["scope: too long"] })
     expect(runState(sampleTask(backlog()), facts, NOW).text).toBe("ready · unreadable field scope: too long")
+    const done = sampleTask({ status: "done", lastGatedStatus: "done" })
+    expect(runState(done, facts, NOW).text).toBe("left unmerged · unreadable field scope: too long")
   })
 
   test("a wait for the provider is no stall, however long", () => {

@@ -45,6 +45,7 @@ export function memoryStore(
   processes.set(me.pid, me)
   const tasks = "/store/tasks"
   let queue: Promise<unknown> = Promise.resolve()
+  const parsed = new Map<string, { readonly text: string; readonly value: unknown }>()
 
   const missing = (path: string) => err<FileFailure>({ kind: "missing", text: path })
   function wrote(path: string) {
@@ -131,7 +132,13 @@ export function memoryStore(
     async readJson(path) {
       await pass("read")
       const text = disk.files.get(path)
-      return text === undefined ? missing(path) : ok(JSON.parse(text) as unknown)
+      if (text === undefined) return missing(path)
+      // Nobody changes what was read; the same text again is the same value.
+      const known = parsed.get(path)
+      if (known?.text === text) return ok(known.value)
+      const value: unknown = JSON.parse(text)
+      parsed.set(path, { text, value })
+      return ok(value)
     },
     async writeJson(path, value) {
       return store.writeText(path, JSON.stringify(value))
