@@ -1,33 +1,47 @@
 import { z } from "zod"
 import type { Claim, ModelRef } from "./task.ts"
 
-/** What was typed for a task that is not one yet: kept from the first moment until its session stands. */
-export type Draft = {
-  readonly id: string
+/** One task as somebody asks for it. */
+export type NewTask = {
   readonly title: string
   readonly description: string
   readonly baseBranch?: string
   readonly model?: ModelRef
   readonly agent?: string
   readonly scope?: string
+  /** Numbers of tasks on the board that it waits for. */
   readonly dependsOn?: readonly number[]
+  /** Positions, from 0, of earlier tasks asked for together with it that it waits for. */
+  readonly after?: readonly number[]
+}
+
+/** What is chosen once per task and written down before it is acted on. */
+export type Plan = {
+  readonly taskNumber: number
+  readonly branch: string
+  readonly worktree: string
+  readonly baseBranch: string
+  readonly baseCommit: string
+}
+
+/**
+ * What was asked for and is no task yet: kept from the first moment until the sessions stand. Its tasks are made all or
+ * none, in their order.
+ */
+export type Draft = {
+  readonly id: string
+  readonly tasks: readonly NewTask[]
+  /** Start them as soon as they may; `waiver`: without intake, for this reason. */
   readonly start?: { readonly waiver: string }
-  /** How far creation has come; each is written before it is acted on. */
-  readonly made?: {
-    readonly taskNumber: number
-    readonly branch: string
-    readonly worktree: string
-    readonly baseBranch: string
-    readonly baseCommit: string
-  }
+  /** How far creation has come, task by task. */
+  readonly made?: readonly Plan[]
   /** Why creation did not succeed, in words. */
   readonly problem?: string
   readonly claim?: Claim
   readonly at: number
 }
 
-const draft = z.object({
-  id: z.string().regex(/^[\w-]{1,100}$/),
+const task = z.object({
   title: z.string(),
   description: z.string(),
   baseBranch: z.string().optional(),
@@ -35,16 +49,20 @@ const draft = z.object({
   agent: z.string().optional(),
   scope: z.string().optional(),
   dependsOn: z.array(z.number().int()).optional(),
+  after: z.array(z.number().int()).optional(),
+})
+const plan = z.object({
+  taskNumber: z.number().int(),
+  branch: z.string(),
+  worktree: z.string(),
+  baseBranch: z.string(),
+  baseCommit: z.string(),
+})
+const draft = z.object({
+  id: z.string().regex(/^[A-Za-z0-9][\w-]{0,99}$/),
+  tasks: z.array(task).min(1),
   start: z.object({ waiver: z.string() }).optional(),
-  made: z
-    .object({
-      taskNumber: z.number().int(),
-      branch: z.string(),
-      worktree: z.string(),
-      baseBranch: z.string(),
-      baseCommit: z.string(),
-    })
-    .optional(),
+  made: z.array(plan).optional(),
   problem: z.string().optional(),
   claim: z.object({ pid: z.number().int(), start: z.string(), host: z.string(), at: z.number() }).optional(),
   at: z.number(),
@@ -54,6 +72,12 @@ const draft = z.object({
 export function readDraft(value: unknown): Draft | undefined {
   const parsed = draft.safeParse(value)
   return parsed.success ? parsed.data : undefined
+}
+
+/** A draft in one line, as its card shows it. */
+export function draftTitle({ tasks }: Pick<Draft, "tasks">): string {
+  const titles = tasks.map(({ title }) => title.trim())
+  return titles.length === 1 ? titles[0]! : `${titles.length} tasks: ${titles.join(" · ")}`
 }
 
 export const MAX_TITLE = 300

@@ -15,7 +15,8 @@ export type PlannedTask = {
   readonly dependsOnPlanned: readonly number[]
 }
 
-const MAX_TASKS = 30
+/** As many as are created at once. */
+export const MAX_TASKS = 30
 const EXAMPLE = `{"tasks": [{"title": "…", "description": "…", "dependsOn": [12]}]}`
 
 /** Reads what is to be created: all of it, or a reason why none of it is. */

@@ -1,9 +1,10 @@
 import type { Ask, TaskFacts } from "./board.ts"
 import type { CheckResult } from "./checks.ts"
+import type { NewTask } from "./draft.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Settings } from "./settings.ts"
-import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
+import type { Disposition, HelperRole, MergeStrategy, Status } from "./task.ts"
 
 /**
  * What the two halves say to each other. The lobby is one name for all; after `hello` a board speaks on the channel of
@@ -27,11 +28,17 @@ export type Done = { readonly text: string }
 
 export type DraftReply = {
   readonly id: string
+  /** In one line; of several tasks, all their titles. */
   readonly title: string
+  /** Of its one task; empty when it has several. */
   readonly description: string
+  /** As they were asked for. */
+  readonly tasks: readonly NewTask[]
   /** Why it is not a task (yet). */
   readonly problem: string
 }
+
+export type CreatedTask = { readonly sessionID: string; readonly taskNumber: number }
 
 export type FindingRuling = { readonly finding: string; readonly disposition: Disposition; readonly reason?: string }
 export type DecisionAnswer = {
@@ -81,20 +88,31 @@ export type Requests = {
     }
   }
   "task.create": {
-    request: {
+    request: Omit<NewTask, "after"> & {
       /** Chosen by the board: the same id twice creates one task. */
       readonly draftID: string
-      readonly title: string
-      readonly description: string
-      readonly baseBranch?: string
-      readonly model?: ModelRef
-      readonly agent?: string
-      readonly scope?: string
-      readonly dependsOn?: readonly number[]
       /** Start it as soon as it may; `waiver`: without intake, for this reason. */
       readonly start?: { readonly waiver: string }
     }
     reply: { readonly sessionID: string; readonly taskNumber: number; readonly text: string }
+  }
+  /**
+   * Several tasks at once, all or none, in this order; `after` of a task names earlier ones by position. When one of
+   * them fails, nothing of any is left, the failure names it and why, and all are kept as one draft under `draftID`.
+   * `start`: all of them; those that wait for others are queued.
+   */
+  "tasks.create": {
+    request: {
+      readonly draftID: string
+      readonly tasks: readonly NewTask[]
+      readonly start?: { readonly waiver: string }
+    }
+    reply: { readonly tasks: readonly CreatedTask[]; readonly text: string }
+  }
+  /** Tries again to create what is kept under this id, as it was asked for. */
+  "draft.retry": {
+    request: { readonly draftID: string }
+    reply: { readonly tasks: readonly CreatedTask[]; readonly text: string }
   }
   "draft.discard": { request: { readonly draftID: string }; reply: Done }
   "task.edit": {

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { MAX_TASKS } from "./planning.ts"
 import type { RequestOf, RequestType } from "./protocol.ts"
 import { err, ok, type Result } from "./result.ts"
 import { STATUSES } from "./task.ts"
@@ -21,6 +22,17 @@ const index = z.number().int().min(0)
 const model = z.object({ providerID: line, modelID: line, variant: line.optional() })
 const ask = z.object({ id, directory: line.min(1) })
 const sessionID = id
+const draftID = z.string().regex(/^[A-Za-z0-9][\w-]{0,99}$/)
+const start = z.object({ waiver: text }).optional()
+const newTask = {
+  title: text,
+  description: text,
+  baseBranch: line.optional(),
+  model: model.optional(),
+  agent: line.optional(),
+  scope: text.optional(),
+  dependsOn: list(z.number().int().min(1)).optional(),
+}
 
 type Shape<R> = { readonly [K in keyof R]-?: z.ZodType<R[K]> }
 
@@ -28,18 +40,17 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   hello: { directory: line, version: line },
   "board.facts": {},
   "base.list": {},
-  "task.create": {
-    draftID: id,
-    title: text,
-    description: text,
-    baseBranch: line.optional(),
-    model: model.optional(),
-    agent: line.optional(),
-    scope: text.optional(),
-    dependsOn: list(z.number().int().min(1)).optional(),
-    start: z.object({ waiver: text }).optional(),
+  "task.create": { draftID, ...newTask, start },
+  "tasks.create": {
+    draftID,
+    tasks: z
+      .array(z.object({ ...newTask, after: list(index).optional() }))
+      .min(1)
+      .max(MAX_TASKS),
+    start,
   },
-  "draft.discard": { draftID: id },
+  "draft.retry": { draftID },
+  "draft.discard": { draftID },
   "task.edit": { sessionID, title: text.optional(), description: text.optional() },
   "task.move": { sessionID, to: z.enum(STATUSES), asIs: z.boolean().optional() },
   "task.reorder": { sessionID, order: z.number() },

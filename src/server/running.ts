@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { oneLine } from "../core/fence.ts"
 import { columnOf, STATUS_TITLE } from "../core/task.ts"
 import { systemClock, type Clock } from "../shared/clock.ts"
-import { createTask, finishDrafts, type CreateParts } from "../shared/create-task.ts"
+import type { CreateParts } from "../shared/create-task.ts"
 import { openRepository, worktreeRootOf, type Repository } from "../shared/git/repository.ts"
 import { makeGit } from "../shared/git/runner.ts"
 import type { Host, HostDoors } from "../shared/host.ts"
@@ -17,6 +16,7 @@ import type { Tasks } from "../shared/tasks.ts"
 import type { ServerChannel } from "./channel.ts"
 import type { ConfigPlaces } from "./config-files.ts"
 import { makeContainment } from "./containment.ts"
+import { createPlanned, finishLeftDrafts, type Creating } from "./creation.ts"
 import { ensureInstance, isServed, personEnv } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
@@ -147,7 +147,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
 
   const places = (): ConfigPlaces => ({ root, from, url: import.meta.url, env: personEnv() })
   const settings = makeSettings({ places, apply: options.set })
-
+  const creating: Creating = { project, supervisor, create }
   let stopHearing = () => {}
 
   return ok({
@@ -164,24 +164,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
       assessment: async (sessionID, assessment) =>
         reported(sessionID, await storeAssessment(project, sessionID, assessment)),
       findings: async (sessionID, report) => reported(sessionID, await storeFindings(project, sessionID, report)),
-      createTasks: async (_sessionID, planned) => {
-        const made: string[] = []
-        for (const one of planned) {
-          const task = await createTask(create, {
-            id: randomUUID(),
-            title: one.title,
-            description: one.description ?? "",
-            at: clock.now(),
-          })
-          if (!task.ok)
-            return err(
-              `${one.title}: ${task.error.text}${made.length > 0 ? ` (created before it: ${made.join(", ")})` : ""}`,
-            )
-          made.push(`#${task.value.meta.taskNumber}`)
-          void supervisor.look(task.value.meta.sessionID)
-        }
-        return ok(`Created ${made.join(", ")}.`)
-      },
+      createTasks: (sessionID, planned) => createPlanned(creating, sessionID, planned),
       board: async () => ok(await boardText(tasks)),
       unreadable: (sessionID, tool, reason) => host.log("warn", `${tool} of ${sessionID} could not be read: ${reason}`),
     },
@@ -198,14 +181,16 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
 
     async start() {
       input.channel.serve(repo, {
-        ...makeHandlers({ project, supervisor, create }),
+        ...makeHandlers(creating),
         ...serviceHandlers({ settings }),
       })
       stopHearing = input.channel.onWatched((which, watched) => {
-        if (which === repo && watched) void supervisor.refresh()
+        if (which !== repo || !watched) return
+        void supervisor.refresh()
+        void finishLeftDrafts(creating)
       })
       await supervision.start()
-      await finishDrafts(create, (task) => void supervisor.look(task.meta.sessionID))
+      await finishLeftDrafts(creating)
     },
 
     async dispose() {

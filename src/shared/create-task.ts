@@ -1,11 +1,12 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
-import { cleanTitle, readDraft, type Draft } from "../core/draft.ts"
+import { cleanTitle, draftTitle, type Draft, type NewTask, type Plan } from "../core/draft.ts"
 import type { Options } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { branchName, folderName } from "../core/slug.ts"
 import { METADATA_VERSION, type Task, type TaskMeta } from "../core/task.ts"
 import type { Clock } from "./clock.ts"
+import { claimDraft, draftOf, dropDraft, keepDraft, listDrafts, type CreateFailure } from "./drafts.ts"
 import { worktreeRootOf, type Repository } from "./git/repository.ts"
 import { resolveBase } from "./git/history.ts"
 import { createWorktree } from "./git/worktree.ts"
@@ -15,16 +16,14 @@ import type { Store } from "./store.ts"
 import type { Tasks } from "./tasks.ts"
 
 /*
- * Draft → worktree → session.
+ * Draft → worktrees → sessions, all or none.
  *
- *   draft on disk ─ number, branch, folder chosen and written down ─ git worktree add ─ instance up ─ session with
- *   metadata ─ draft gone
+ *   draft on disk ─ numbers, branches, folders chosen and written down ─ per task: git worktree add, instance up
+ *   ─ per task: a session, which is no task yet ─ per task: its metadata, and it is one ─ draft gone
  *
- * The same call with the same draft goes on where a crash left it. A failure undoes branch and folder and keeps the
- * draft with the reason; nothing that was typed is lost.
+ * The same call with the same draft goes on where a crash left it. A failure undoes sessions, branches and folders of
+ * all its tasks and keeps the draft with the reason; nothing that was asked for is lost.
  */
-
-export type CreateFailure = { readonly kind: "refused" | "failed"; readonly text: string }
 
 export type CreateParts = {
   readonly repository: Repository
@@ -38,38 +37,17 @@ export type CreateParts = {
   permission(): PermissionRuleset
 }
 
-/** Keeps what was typed, before anything is tried. */
-export async function keepDraft(parts: Pick<CreateParts, "store">, draft: Draft): Promise<Result<void, CreateFailure>> {
-  const written = await parts.store.writeJson(parts.store.paths.draft(draft.id), draft)
-  return written.ok ? ok() : err({ kind: "failed", text: `what you typed could not be kept: ${written.error.text}` })
-}
-
-/** All drafts, oldest first; one that cannot be read is named, never removed. */
-export async function listDrafts(parts: Pick<CreateParts, "store" | "host">): Promise<readonly Draft[]> {
-  const { store, host } = parts
-  const names = await store.names(store.paths.drafts)
-  if (!names.ok) return []
-  const drafts: Draft[] = []
-  for (const name of names.value.filter((candidate) => candidate.endsWith(".json"))) {
-    const read = await store.readJson(join(store.paths.drafts, name))
-    const draft = read.ok ? readDraft(read.value) : undefined
-    if (draft) drafts.push(draft)
-    else host.log("error", `the draft ${name} cannot be read: ${read.ok ? "another shape" : read.error.text}`)
-  }
-  return drafts.toSorted((a, b) => a.at - b.at)
-}
-
-export async function dropDraft(parts: Pick<CreateParts, "store">, id: string): Promise<Result<void, CreateFailure>> {
-  const removed = await parts.store.remove(parts.store.paths.draft(id))
-  return removed.ok ? ok() : err({ kind: "failed", text: removed.error.text })
-}
+type Created = Result<readonly Task[], CreateFailure>
 
 /** What this process is making, so that the same draft asked for twice is made once. */
-const making = new WeakMap<Tasks, Map<string, Promise<Result<Task, CreateFailure>>>>()
+const making = new WeakMap<Tasks, Map<string, Promise<Created>>>()
 
-/** Makes the task of a draft, or says why not and leaves the draft with that reason. */
-export function createTask(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
-  const mine = making.get(parts.tasks) ?? new Map<string, Promise<Result<Task, CreateFailure>>>()
+/**
+ * Makes all tasks of a draft, in its order, or says why not and which one it is about, leaves nothing of any of them,
+ * and keeps the draft with that reason. Numbers that were given are not given again.
+ */
+export function createTasks(parts: CreateParts, typed: Draft): Promise<Created> {
+  const mine = making.get(parts.tasks) ?? new Map<string, Promise<Created>>()
   making.set(parts.tasks, mine)
   const running = mine.get(typed.id)
   if (running) return running
@@ -79,35 +57,29 @@ export function createTask(parts: CreateParts, typed: Draft): Promise<Result<Tas
 }
 
 /** Goes on with what a process that is gone left half made. */
-export async function finishDrafts(parts: CreateParts, made: (task: Task) => void): Promise<void> {
+export async function finishDrafts(
+  parts: CreateParts,
+  made: (draft: Draft, tasks: readonly Task[]) => void,
+): Promise<void> {
+  const { pid, start } = parts.tasks.self
   for (const draft of await listDrafts(parts)) {
-    if (draft.problem !== undefined || !draft.claim || parts.store.alive(draft.claim) !== false) continue
-    const finished = await createTask(parts, draft)
-    if (finished.ok) made(finished.value)
-    else parts.host.log("warn", `the draft "${draft.title}" is not a task: ${finished.error.text}`)
+    if (draft.problem !== undefined || !draft.claim || making.get(parts.tasks)?.has(draft.id)) continue
+    const mine = draft.claim.pid === pid && draft.claim.start === start
+    if (!mine && parts.store.alive(draft.claim) !== false) continue
+    // Somebody else may have been at it since the list was read.
+    if ((await draftOf(parts, draft.id)) === undefined) continue
+    const finished = await createTasks(parts, draft)
+    if (finished.ok) made(draft, finished.value)
+    else parts.host.log("warn", `the draft "${draftTitle(draft)}" is not made: ${finished.error.text}`)
   }
 }
 
-/** Keeps the draft with our claim on it, unless another living process has it. What is made already stays known. */
-async function claimDraft(parts: CreateParts, typed: Draft): Promise<Result<Draft, CreateFailure>> {
-  const { store, tasks, clock } = parts
-  const held = await store.withLock(async (): Promise<Result<Draft, CreateFailure>> => {
-    const read = await store.readJson(store.paths.draft(typed.id))
-    const before = read.ok ? readDraft(read.value) : undefined
-    const mine = before?.claim?.pid === tasks.self.pid && before.claim.start === tasks.self.start
-    if (before?.claim && !mine && store.alive(before.claim) !== false)
-      return err({ kind: "refused", text: "another window is creating it" })
-    const made = before?.made ?? typed.made
-    const claim = { ...tasks.self, at: clock.now() }
-    const claimed: Draft = { ...typed, ...(made ? { made } : {}), problem: undefined, claim }
-    const kept = await keepDraft(parts, claimed)
-    return kept.ok ? ok(claimed) : kept
-  })
-  return held.ok ? held.value : err({ kind: "failed", text: `what you typed could not be kept: ${held.error.text}` })
+type Planned = {
+  readonly claimed: Draft
+  readonly plans: Result<readonly Plan[], CreateFailure>
+  /** An earlier try may have come some way. */
+  readonly resumed: boolean
 }
-
-type Plan = NonNullable<Draft["made"]>
-type Planned = { readonly claimed: Draft; readonly plan: Result<Plan, CreateFailure> }
 
 const turns = new WeakMap<Tasks, Promise<unknown>>()
 
@@ -121,31 +93,23 @@ function inTurn<T>(tasks: Tasks, work: () => Promise<T>): Promise<T> {
   return mine
 }
 
-async function claimAndPlan(
-  parts: CreateParts,
-  typed: Draft,
-  title: string | undefined,
-): Promise<Result<Planned, CreateFailure>> {
+async function claimAndPlan(parts: CreateParts, typed: Draft): Promise<Result<Planned, CreateFailure>> {
   const held = await claimDraft(parts, typed)
   if (!held.ok) return held
   const claimed = held.value
-  if (!title) {
-    const plan = err<CreateFailure>({ kind: "refused", text: "a title needs at least one visible character" })
-    return ok({ claimed, plan })
-  }
-  return ok({ claimed, plan: claimed.made ? ok(claimed.made) : await choose(parts, claimed, title) })
+  const resumed = claimed.made !== undefined
+  return ok({ claimed, plans: claimed.made ? ok(claimed.made) : await choose(parts, claimed.tasks), resumed })
 }
 
-async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Task, CreateFailure>> {
-  const title = cleanTitle(typed.title)
-  const held = await inTurn(parts.tasks, () => claimAndPlan(parts, typed, title))
+async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Created> {
+  const held = await inTurn(parts.tasks, () => claimAndPlan(parts, typed))
   if (!held.ok) return held
-  const { claimed, plan } = held.value
-  const made = plan.ok ? await make(parts, claimed, title ?? "", plan.value) : plan
+  const { claimed, plans, resumed } = held.value
+  const made = plans.ok ? await make(parts, claimed, plans.value, resumed) : plans
   if (made.ok) {
     const dropped = await dropDraft(parts, typed.id)
     if (!dropped.ok)
-      parts.host.log("warn", `the draft of #${made.value.meta.taskNumber} stays behind: ${dropped.error.text}`)
+      parts.host.log("warn", `the draft of #${plans.ok && plans.value[0]?.taskNumber} stays: ${dropped.error.text}`)
     return made
   }
   const noted = await keepDraft(parts, { ...claimed, made: undefined, claim: undefined, problem: made.error.text })
@@ -153,94 +117,171 @@ async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Result<Ta
   return made
 }
 
-async function make(parts: CreateParts, draft: Draft, title: string, plan: Plan): Promise<Result<Task, CreateFailure>> {
-  const { repository, store, tasks, clock } = parts
-  const { taskNumber, branch, worktree, baseBranch, baseCommit } = plan
-  const written = await keepDraft(parts, { ...draft, made: plan })
-  if (!written.ok) return written
+/** What stands of one task so far, for the way back. */
+type Standing = {
+  readonly plan: Plan
+  readonly task: NewTask
+  readonly resumed: boolean
+  booted?: boolean
+  sessionID?: string
+}
 
+async function make(parts: CreateParts, draft: Draft, plans: readonly Plan[], resumed: boolean): Promise<Created> {
+  const written = await keepDraft(parts, { ...draft, made: plans })
+  if (!written.ok) return written
+  const all = draft.tasks.map((task, index): Standing => ({ plan: plans[index]!, task, resumed }))
+  const numbers = plans.map(({ taskNumber }) => taskNumber)
+  const made: Task[] = []
+  for (const step of [putWorktree, putSession]) {
+    for (const [index, standing] of all.entries()) {
+      const done = await step(parts, standing, numbers)
+      if (!done.ok) return undoAll(parts, all, index, done.error)
+    }
+  }
+  for (const [index, { sessionID, plan, task }] of all.entries()) {
+    const adopted = await parts.tasks.adoptTask(sessionID!, metaOf(parts, plan, task, numbers))
+    if (!adopted.ok) return undoAll(parts, all, index, adopted.error)
+    made.push(adopted.value)
+  }
+  return ok(made)
+}
+
+type Step = Promise<Result<void, { readonly text: string }>>
+
+async function putWorktree(parts: CreateParts, standing: Standing): Step {
+  const { branch, worktree, baseCommit } = standing.plan
   const created = await createWorktree({
-    repo: repository,
+    repo: parts.repository,
     branch,
     base: baseCommit,
     path: worktree,
     copy: parts.options().worktree.copy,
   })
-  if (!created.ok) return err({ kind: "failed", text: created.error.text })
-  const ensured = await parts.ensureInstance(worktree)
-  if (!ensured.ok) return undo(parts, plan, ensured.error.text)
+  if (!created.ok) return created
+  standing.booted = true
+  return parts.ensureInstance(worktree)
+}
 
-  const meta: Omit<TaskMeta, "sessionID"> = {
+/** A session of the task that is not on any board yet, and its description. */
+async function putSession(parts: CreateParts, standing: Standing, numbers: readonly number[]): Step {
+  const { store, tasks } = parts
+  const { plan, task } = standing
+  const meta = metaOf(parts, plan, task, numbers)
+  const left = await leftSession(parts, standing)
+  if (!left.ok) return left
+  const { agent, model } = task
+  const prepared = left.value
+    ? ok(left.value)
+    : await tasks.prepareTask(
+        {
+          directory: plan.worktree,
+          title: titleOf(task),
+          permission: parts.permission(),
+          ...(agent ? { agent } : {}),
+          ...(model ? { model } : {}),
+        },
+        meta,
+      )
+  if (!prepared.ok) return prepared
+  standing.sessionID = prepared.value
+  if (!meta.descriptionFile) return ok()
+  return store.writeText(store.paths.session(prepared.value).description, task.description)
+}
+
+function metaOf(
+  parts: CreateParts,
+  plan: Plan,
+  task: NewTask,
+  numbers: readonly number[],
+): Omit<TaskMeta, "sessionID"> {
+  const { taskNumber, branch, worktree, baseBranch, baseCommit } = plan
+  const dependsOn = new Set([...(task.dependsOn ?? []), ...(task.after ?? []).map((index) => numbers[index]!)])
+  return {
     v: METADATA_VERSION,
     boardTask: true,
     repo: parts.repo,
     taskNumber,
     status: "backlog",
     order: taskNumber,
-    ...descriptionOf(draft),
+    ...descriptionOf(task),
     baseBranch,
     baseCommit,
     branch,
     worktree,
-    ...(draft.model ? { model: draft.model } : {}),
-    ...(draft.agent ? { agent: draft.agent } : {}),
-    ...(draft.scope?.trim() ? { scope: draft.scope.trim().slice(0, 500) } : {}),
-    ...(draft.dependsOn?.length ? { dependsOn: [...new Set(draft.dependsOn)] } : {}),
+    ...(task.model ? { model: task.model } : {}),
+    ...(task.agent ? { agent: task.agent } : {}),
+    ...(task.scope?.trim() ? { scope: task.scope.trim().slice(0, 500) } : {}),
+    ...(dependsOn.size > 0 ? { dependsOn: [...dependsOn] } : {}),
     generation: 1,
-    ...(parts.options().worktree.setup.length === 0 ? { setup: { state: "skipped" as const, at: clock.now() } } : {}),
+    ...(parts.options().worktree.setup.length === 0
+      ? { setup: { state: "skipped" as const, at: parts.clock.now() } }
+      : {}),
   }
-  const left = await leftSession(parts, worktree, taskNumber)
-  const task = left
-    ? await tasks.adoptTask(left, meta)
-    : await tasks.createTask(
-        {
-          directory: worktree,
-          title,
-          permission: parts.permission(),
-          ...(draft.agent ? { agent: draft.agent } : {}),
-          ...(draft.model ? { model: draft.model } : {}),
-        },
-        meta,
-      )
-  if (!task.ok) return undo(parts, plan, task.error.text)
-  if (meta.descriptionFile) {
-    const file = await store.writeText(store.paths.session(task.value.meta.sessionID).description, draft.description)
-    if (!file.ok) parts.host.log("error", `the description of #${taskNumber} could not be written: ${file.error.text}`)
-  }
-  return task
 }
 
-/** Everything that is chosen once per task: its number is never given again, whatever happens next. */
-async function choose(
-  parts: CreateParts,
-  draft: Draft,
-  title: string,
-): Promise<Result<NonNullable<Draft["made"]>, CreateFailure>> {
+/** Everything that is chosen once per task. Nothing is taken unless all of them can be planned. */
+async function choose(parts: CreateParts, wanted: readonly NewTask[]): Promise<Result<readonly Plan[], CreateFailure>> {
   const { repository, store } = parts
   if (!repository.hasCommit)
     return err({ kind: "refused", text: "this repository has no commit yet: make a first one, then create the task" })
   const branches = await repository.branches()
   if (!branches.ok) return err({ kind: "failed", text: branches.error.text })
-  const base = draft.baseBranch ? ok({ branch: draft.baseBranch }) : await repository.defaultBase()
-  if (!base.ok) return err({ kind: "failed", text: base.error.text })
-  if (!base.value)
-    return err({ kind: "refused", text: "nothing says which branch is the main one: choose a base branch" })
-  const baseCommit = await resolveBase(repository, base.value.branch)
-  if (!baseCommit.ok) return err({ kind: "refused", text: baseCommit.error.text })
-  const number = await store.nextTaskNumber()
-  if (!number.ok) return err({ kind: "failed", text: number.error.text })
-  const options = parts.options()
-  const root = options.worktree.root ?? worktreeRootOf(repository)
+  const bases = new Map<string, { readonly branch: string; readonly commit: string }>()
+  const onBoard = new Set(await store.recordNumbers())
+  for (const [index, task] of wanted.entries()) {
+    const checked = await checkOne(parts, wanted, index, onBoard, bases)
+    if (!checked.ok) return err({ ...checked.error, text: about(wanted, task, checked.error.text) })
+  }
+  const first = await store.nextTaskNumber(wanted.length)
+  if (!first.ok) return err({ kind: "failed", text: first.error.text })
+  const { worktree: options } = parts.options()
+  const root = options.root ?? worktreeRootOf(repository)
   const taken = branches.value.map((branch) => branch.name)
-  let folder = folderName(number.value, title)
-  while (await exists(join(root, folder))) folder = folderName(number.value, title, [folder])
-  return ok({
-    taskNumber: number.value,
-    branch: branchName(options.worktree.branchPrefix, number.value, title, taken),
-    worktree: join(root, folder),
-    baseBranch: base.value.branch,
-    baseCommit: baseCommit.value,
-  })
+  const plans: Plan[] = []
+  for (const [index, task] of wanted.entries()) {
+    const taskNumber = first.value + index
+    const title = titleOf(task)
+    const base = bases.get(task.baseBranch ?? "")!
+    let folder = folderName(taskNumber, title)
+    while (await exists(join(root, folder))) folder = folderName(taskNumber, title, [folder])
+    const branch = branchName(options.branchPrefix, taskNumber, title, taken)
+    taken.push(branch)
+    plans.push({ taskNumber, branch, worktree: join(root, folder), baseBranch: base.branch, baseCommit: base.commit })
+  }
+  return ok(plans)
+}
+
+async function checkOne(
+  { repository }: CreateParts,
+  wanted: readonly NewTask[],
+  index: number,
+  onBoard: ReadonlySet<number>,
+  bases: Map<string, { readonly branch: string; readonly commit: string }>,
+): Promise<Result<void, CreateFailure>> {
+  const refuse = (text: string) => err<CreateFailure>({ kind: "refused", text })
+  const { title, baseBranch = "", dependsOn = [], after = [] } = wanted[index]!
+  if (!cleanTitle(title)) return refuse("a title needs at least one visible character")
+  const unknown = dependsOn.find((number) => !onBoard.has(number))
+  if (unknown !== undefined) return refuse(`it is to wait for #${unknown}, which is not on the board`)
+  const later = after.find((position) => !Number.isInteger(position) || position < 0 || position >= index)
+  if (later !== undefined) return refuse("it can only wait for a task that stands before it")
+  if (bases.has(baseBranch)) return ok()
+  const base = baseBranch ? ok({ branch: baseBranch }) : await repository.defaultBase()
+  if (!base.ok) return err({ kind: "failed", text: base.error.text })
+  if (!base.value) return refuse("nothing says which branch is the main one: choose a base branch")
+  const commit = await resolveBase(repository, base.value.branch)
+  if (!commit.ok) return refuse(commit.error.text)
+  bases.set(baseBranch, { branch: base.value.branch, commit: commit.value })
+  return ok()
+}
+
+/** The reason with the task that it is about, where there are several. */
+function about(all: readonly NewTask[], { title }: NewTask, text: string): string {
+  return all.length === 1 ? text : `"${title.trim()}": ${text}`
+}
+
+function titleOf({ title }: NewTask): string {
+  return cleanTitle(title) ?? ""
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -251,37 +292,67 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** A longer description is a file: the task's events repeat its metadata each time. */
-function descriptionOf(draft: Draft): Pick<TaskMeta, "description" | "descriptionFile"> {
-  const text = draft.description.trim()
+function descriptionOf({ description }: NewTask): Pick<TaskMeta, "description" | "descriptionFile"> {
+  const text = description.trim()
   if (text === "") return {}
   return text.length <= 1_000 ? { description: text } : { description: text.slice(0, 300), descriptionFile: true }
 }
 
 /** A session that an earlier try made for this number in this folder. */
-async function leftSession(parts: CreateParts, worktree: string, taskNumber: number): Promise<string | undefined> {
-  const sessions = await parts.host.sessions(worktree)
-  if (!sessions.ok) return undefined
-  return sessions.value.find((session) => {
+async function leftSession(
+  { host, repo }: CreateParts,
+  { plan, resumed }: Standing,
+): Promise<Result<string | undefined, { readonly text: string }>> {
+  if (!resumed) return ok(undefined)
+  const { worktree, taskNumber } = plan
+  const sessions = await host.sessions(worktree)
+  if (!sessions.ok) return sessions
+  const left = sessions.value.find((session) => {
     const kagan = session.metadata?.kagan as { taskNumber?: unknown; repo?: unknown } | undefined
-    return (
-      session.directory === worktree &&
-      !session.parentID &&
-      kagan?.taskNumber === taskNumber &&
-      kagan.repo === parts.repo
-    )
-  })?.id
+    const here = session.directory === worktree && !session.parentID
+    return here && kagan?.taskNumber === taskNumber && kagan.repo === repo
+  })
+  return ok(left?.id)
 }
 
-async function undo(
+/** Takes everything back, the last first; what could not be taken back is named with the reason. */
+async function undoAll(
   parts: CreateParts,
-  made: NonNullable<Draft["made"]>,
-  reason: string,
+  all: readonly Standing[],
+  failed: number,
+  reason: { readonly text: string },
 ): Promise<Result<never, CreateFailure>> {
-  const removed = await removeWorktree({
-    repo: parts.repository,
-    path: made.worktree,
-    deleteBranch: true,
-  })
-  const left = removed.ok ? "" : ` (and ${made.worktree} could not be removed: ${removed.error.text})`
-  return err({ kind: "failed", text: `${reason}${left}` })
+  const left: string[] = []
+  for (const standing of all.toReversed()) left.push(...(await undo(parts, standing)))
+  const wanted = all.map(({ task }) => task)
+  const rest = left.length > 0 ? ` (and ${left.join("; ")})` : ""
+  return err({ kind: "failed", text: `${about(wanted, wanted[failed]!, reason.text)}${rest}` })
+}
+
+async function undo(parts: CreateParts, standing: Standing): Promise<string[]> {
+  const { host, store, repository } = parts
+  const { worktree, taskNumber } = standing.plan
+  const problems: string[] = []
+  const found = standing.sessionID ? ok(standing.sessionID) : await leftSession(parts, standing)
+  if (!found.ok) problems.push(`what an earlier try left could not be looked for: ${found.error.text}`)
+  const id = found.ok ? found.value : undefined
+  if (id !== undefined) {
+    // A helper that began meanwhile goes on trying when only its session is deleted.
+    const children = await host.children(id)
+    for (const child of children.ok ? children.value : []) await host.abort(child.id, worktree)
+    const deleted = await host.deleteSession(id)
+    if (!deleted.ok && deleted.error.kind !== "not_found")
+      problems.push(`its session could not be deleted: ${deleted.error.text}`)
+    for (const path of [store.paths.record(taskNumber), store.paths.session(id).dir]) {
+      const removed = await store.remove(path)
+      if (!removed.ok) problems.push(removed.error.text)
+    }
+  }
+  const removed = await removeWorktree({ repo: repository, path: worktree, deleteBranch: true })
+  if (!removed.ok) problems.push(`${worktree} could not be removed: ${removed.error.text}`)
+  if (standing.booted) {
+    const disposed = await host.disposeInstance(worktree)
+    if (!disposed.ok) host.log("warn", disposed.error.text)
+  }
+  return problems
 }

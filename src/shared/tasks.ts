@@ -65,12 +65,12 @@ export interface Tasks {
     change: (meta: M) => M | undefined,
   ): Promise<Result<M, TaskFailure>>
   readHelper<M extends HelperMeta>(sessionID: string, role: M["role"]): Promise<Result<M, TaskFailure>>
-  /** Makes the task's session and stores its metadata with the session's own id. */
-  createTask(
+  /** Makes a session that bears the task's metadata without its own id, so that it is nobody's task before `adoptTask`. */
+  prepareTask(
     session: Omit<NewSession, "metadata">,
     meta: Omit<TaskMeta, "sessionID">,
-  ): Promise<Result<Task, TaskFailure>>
-  /** Stores a task's metadata on a session that exists: the resumed half of a creation. */
+  ): Promise<Result<string, TaskFailure>>
+  /** Makes a prepared session the task: its metadata gets its own id, and the record is written. */
   adoptTask(sessionID: string, meta: Omit<TaskMeta, "sessionID">): Promise<Result<Task, TaskFailure>>
   /** Gives a helper or worker session its own id where a crash came between making it and writing that down. */
   adoptChild(sessionID: string): Promise<Result<void, TaskFailure>>
@@ -297,9 +297,9 @@ export function makeTasks(parts: {
         return written.ok ? ok(next) : written
       }),
 
-    async createTask(input, meta) {
+    async prepareTask(input, meta) {
       const created = await createSession({ ...input, metadata: { kagan: meta } })
-      return created.ok ? tasks.adoptTask(created.value.id, meta) : created
+      return created.ok ? ok(created.value.id) : created
     },
 
     adoptTask: (sessionID, meta) =>

@@ -50,7 +50,14 @@ const HELLO_GAPS = [300, 700, 1_000, 2_000, 3_000, 4_000, 6_000]
 const RESEND_AFTER = 4_000
 const LIMIT = 10_000
 const LONG_LIMIT = 120_000
-const LONG: ReadonlySet<RequestType> = new Set(["task.create", "task.approve", "review.again", "task.move"])
+const LONG: ReadonlySet<RequestType> = new Set([
+  "task.create",
+  "tasks.create",
+  "draft.retry",
+  "task.approve",
+  "review.again",
+  "task.move",
+])
 
 export function makeLink(input: {
   readonly version: string

@@ -98,6 +98,17 @@ export function memoryHost(): MemoryHost {
       if (busy.has(sessionID)) endTurn(sessionID, "aborted")
       return ok()
     },
+    async deleteSession(sessionID) {
+      const session = sessions.get(sessionID)
+      if (!session) return missing<void>(sessionID)
+      const children = [...sessions.values()].filter((child) => child.parentID === sessionID)
+      for (const one of [...children, session]) {
+        sessions.delete(one.id)
+        emit("session.deleted", { sessionID: one.id, info: one })
+      }
+      return ok()
+    },
+    disposeInstance: async () => ok(),
     rename: async (sessionID, title) => changed(sessionID, { title }),
     addPermissions: async (sessionID, rules) =>
       changed(sessionID, { permission: [...(sessions.get(sessionID)?.permission ?? []), ...rules] }),

@@ -317,24 +317,23 @@ export async function plantTask(process: Process, over: Partial<TaskMeta> = {}):
   if (!number.ok) throw new Error(number.error.text)
   const taskNumber = number.value
   const worktree = `/worktrees/${taskNumber}`
-  const made = await tasks.createTask(
-    { directory: worktree, title: `Task ${taskNumber}` },
-    {
-      v: METADATA_VERSION,
-      boardTask: true,
-      repo: REPO,
-      taskNumber,
-      status: "backlog",
-      order: taskNumber,
-      baseBranch: "main",
-      baseCommit: "ba5e".padEnd(40, "0"),
-      branch: `kagan/${taskNumber}`,
-      worktree,
-      generation: 1,
-      setup: { state: "skipped", at: project.clock.now() },
-      ...over,
-    },
-  )
+  const meta: Omit<TaskMeta, "sessionID"> = {
+    v: METADATA_VERSION,
+    boardTask: true,
+    repo: REPO,
+    taskNumber,
+    status: "backlog",
+    order: taskNumber,
+    baseBranch: "main",
+    baseCommit: "ba5e".padEnd(40, "0"),
+    branch: `kagan/${taskNumber}`,
+    worktree,
+    generation: 1,
+    setup: { state: "skipped", at: project.clock.now() },
+    ...over,
+  }
+  const prepared = await tasks.prepareTask({ directory: worktree, title: `Task ${taskNumber}` }, meta)
+  const made = prepared.ok ? await tasks.adoptTask(prepared.value, meta) : prepared
   if (!made.ok) throw new Error(made.error.text)
   void supervisor.look(made.value.meta.sessionID)
   return made.value.meta.sessionID

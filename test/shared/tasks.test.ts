@@ -24,7 +24,8 @@ afterEach(() => rm(dir, { recursive: true, force: true }))
 
 async function create(taskNumber = 1): Promise<string> {
   const { sessionID: _, ...meta } = sampleMeta({ taskNumber })
-  const made = await tasks.createTask({ directory: `/w/${taskNumber}`, title: `Task ${taskNumber}` }, meta)
+  const prepared = await tasks.prepareTask({ directory: `/w/${taskNumber}`, title: `Task ${taskNumber}` }, meta)
+  const made = prepared.ok ? await tasks.adoptTask(prepared.value, meta) : prepared
   if (!made.ok) throw new Error(made.error.text)
   return made.value.meta.sessionID
 }

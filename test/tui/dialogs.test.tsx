@@ -156,9 +156,7 @@ describe("new task", () => {
   })
 
   test("a draft that did not become a task stands in Backlog and is taken up again", async () => {
-    const drafts: DraftReply[] = [
-      { id: "d-1", title: "Came to nothing", description: "", problem: "no branch is free" },
-    ]
+    const drafts: DraftReply[] = [draft("Came to nothing", "", "no branch is free")]
     await open({
       width: 160,
       height: 45,
@@ -173,18 +171,36 @@ describe("new task", () => {
   })
 
   test("r tries a draft again as it is, d discards it", async () => {
-    const drafts: DraftReply[] = [{ id: "d-1", title: "Came to nothing", description: "x", problem: "no branch" }]
+    const drafts: DraftReply[] = [draft("Came to nothing", "x", "no branch")]
     const answers = {
-      "task.create": created,
+      "draft.retry": () => ({ tasks: [{ sessionID: "ses_9", taskNumber: 9 }], text: "#9 created" }),
       "draft.discard": () => ({ text: "discarded" }),
       "board.facts": () => ({ facts: [], drafts }),
     }
     await open({ width: 160, height: 45, answers })
     await stage.press("r", "d")
     expect(stage.server.asked()).toEqual([
-      { type: "task.create", draftID: "d-1", title: "Came to nothing", description: "x" },
+      { type: "draft.retry", draftID: "d-1" },
       { type: "draft.discard", draftID: "d-1" },
     ])
+  })
+
+  test("a draft of several tasks is one card: r tries them all again, and it is not edited as one task", async () => {
+    const tasks = ["First", "Second"].map((title) => ({ title, description: "" }))
+    const drafts: DraftReply[] = [
+      { id: "d-2", title: "2 tasks: First · Second", description: "", tasks, problem: '"Second": no such branch' },
+    ]
+    const answers = {
+      "draft.retry": () => ({ tasks: [{ sessionID: "ses_9", taskNumber: 9 }], text: "#9, #10 created" }),
+      "board.facts": () => ({ facts: [], drafts }),
+    }
+    await open({ width: 160, height: 45, answers })
+    stage.shows("draft 2 tasks: First · Second")
+    await stage.press("e")
+    stage.shows("several tasks: r creates all")
+    await stage.press("r")
+    expect(stage.server.asked()).toEqual([{ type: "draft.retry", draftID: "d-2" }])
+    stage.shows("#9, #10 created")
   })
 
   test("it survives resizes, with the text and the focus (C068)", async () => {
@@ -546,3 +562,7 @@ test("edit keeps title and description apart", async () => {
     { type: "task.edit", sessionID: "ses_1", title: "Old title", description: "Old words, longer" },
   ])
 })
+
+function draft(title: string, description: string, problem: string): DraftReply {
+  return { id: "d-1", title, description, tasks: [{ title, description }], problem }
+}

@@ -1,23 +1,32 @@
 import { cleanTitle, type Draft } from "../../core/draft.ts"
-import type { DraftReply } from "../../core/protocol.ts"
 import { ok } from "../../core/result.ts"
-import { createTask, dropDraft, listDrafts, type CreateParts } from "../../shared/create-task.ts"
-import { waiveIntake } from "../intake.ts"
+import { draftOf, dropDraft } from "../../shared/drafts.ts"
+import { createFrom, keptDrafts, tellDrafts } from "../creation.ts"
 import { failed, refused } from "../moves.ts"
 import type { Desk, Handlers } from "../requests.ts"
 
 const LONG_DESCRIPTION = 1_000
 
 /** From what was typed to a task, and what was typed later. */
-export function creationRequests({
-  project,
-  supervisor,
-  create,
-  on,
-}: Desk): Pick<Handlers, "board.facts" | "base.list" | "task.create" | "draft.discard" | "task.edit"> {
+export function creationRequests(
+  desk: Desk,
+): Pick<
+  Handlers,
+  "board.facts" | "base.list" | "task.create" | "tasks.create" | "draft.retry" | "draft.discard" | "task.edit"
+> {
+  const { project, supervisor, create, on } = desk
   const { tasks, host, store, clock } = project
+
+  async function made(draft: Draft) {
+    const created = await createFrom(desk, draft)
+    if (!created.ok) return created
+    const { text } = created.value
+    const refs = created.value.tasks.map(({ meta }) => ({ sessionID: meta.sessionID, taskNumber: meta.taskNumber }))
+    return ok({ tasks: refs, text })
+  }
+
   return {
-    "board.facts": async () => ok({ facts: supervisor.facts(), drafts: await drafts(create) }),
+    "board.facts": async () => ok({ facts: supervisor.facts(), drafts: await keptDrafts(create) }),
 
     async "base.list"() {
       const { repository } = create
@@ -37,41 +46,23 @@ export function creationRequests({
       })
     },
 
-    async "task.create"(body) {
-      const draft: Draft = {
-        id: body.draftID,
-        title: body.title,
-        description: body.description,
-        ...(body.baseBranch ? { baseBranch: body.baseBranch } : {}),
-        ...(body.model ? { model: body.model } : {}),
-        ...(body.agent ? { agent: body.agent } : {}),
-        ...(body.scope ? { scope: body.scope } : {}),
-        ...(body.dependsOn ? { dependsOn: body.dependsOn } : {}),
-        ...(body.start ? { start: body.start } : {}),
-        at: clock.now(),
-      }
-      const made = await createTask(create, draft)
-      project.push({ type: "drafts", drafts: await drafts(create) })
-      if (!made.ok)
-        return made.error.kind === "refused"
-          ? refused({ kind: "invalid", text: made.error.text })
-          : failed(made.error.text)
-      const { sessionID, taskNumber } = made.value.meta
-      await project.remember(sessionID, { kind: "edit", text: `created from ${made.value.meta.baseBranch}` })
-      if (!body.start) {
-        void supervisor.look(sessionID)
-        return ok({ sessionID, taskNumber, text: `#${taskNumber} created` })
-      }
-      const waived = await waiveIntake(project, made.value, body.start.waiver)
-      await supervisor.look(sessionID)
-      const moved = waived.ok ? await supervisor.move(sessionID, "in_progress") : waived
-      const outcome = moved.ok ? "and started" : `but not started: ${moved.error.text}`
-      return ok({ sessionID, taskNumber, text: `#${taskNumber} created ${outcome}` })
+    async "task.create"({ draftID, start, ...task }) {
+      const created = await made({ id: draftID, tasks: [task], ...(start ? { start } : {}), at: clock.now() })
+      return created.ok ? ok({ ...created.value.tasks[0]!, text: created.value.text }) : created
+    },
+
+    async "tasks.create"({ draftID, tasks: wanted, start }) {
+      return made({ id: draftID, tasks: wanted, ...(start ? { start } : {}), at: clock.now() })
+    },
+
+    async "draft.retry"({ draftID }) {
+      const draft = await draftOf(create, draftID)
+      return draft ? made(draft) : refused({ kind: "invalid", text: "this draft is gone" })
     },
 
     async "draft.discard"({ draftID }) {
       const dropped = await dropDraft(create, draftID)
-      project.push({ type: "drafts", drafts: await drafts(create) })
+      await tellDrafts(desk)
       return dropped.ok ? ok({ text: "draft discarded" }) : failed(dropped.error.text)
     },
 
@@ -105,13 +96,4 @@ export function creationRequests({
         return ok({ text: "saved" })
       }),
   }
-}
-
-async function drafts(create: CreateParts): Promise<readonly DraftReply[]> {
-  return (await listDrafts(create)).map((draft) => ({
-    id: draft.id,
-    title: draft.title,
-    description: draft.description,
-    problem: draft.problem ?? (draft.claim ? "being created" : "not created yet"),
-  }))
 }

@@ -56,24 +56,6 @@ export function createWorktree(wanted: CreateWorktree): GitResult<CreatedWorktre
   }
 }
 
-/** Several worktrees, all or none. */
-export async function createWorktrees(wanted: readonly CreateWorktree[]): GitResult<readonly CreatedWorktree[]> {
-  const done: CreatedWorktree[] = []
-  for (const [i, one] of wanted.entries()) {
-    const created = await createWorktree(one)
-    if (created.ok) {
-      done.push(created.value)
-      continue
-    }
-    for (const [k, { path, resumed }] of done.entries()) {
-      const record = await readRecord(wanted[k]!.repo.commonDir, path)
-      if (record.ok && record.value && !resumed) await undo(wanted[k]!.repo, record.value)
-    }
-    return err({ ...created.error, text: `${created.error.text} (${i + 1} of ${wanted.length}; none was created)` })
-  }
-  return ok(done)
-}
-
 async function create(wanted: CreateWorktree): GitResult<CreatedWorktree> {
   const { repo, branch, path } = wanted
   if (!isBranchName(branch)) return fail("branch_missing", `git does not allow the branch name ${branch}`, { branch })

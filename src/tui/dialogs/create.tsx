@@ -75,8 +75,12 @@ function endSending(app: App, form: Form, created: boolean) {
 
 /** The dialog for a new task; a `draft` that did not become one is taken up again under its id. */
 export function openCreate(app: App, draft?: DraftReply) {
+  if (draft && draft.tasks.length > 1)
+    return app.tell({ level: "info", text: "several tasks: r creates all, d discards them", key: draft.id })
+  const kept = draft?.tasks[0]
+  const model = kept?.model ? `${kept.model.providerID}/${kept.model.modelID}` : ""
   const form: Form = draft
-    ? { draftID: draft.id, title: draft.title, description: draft.description, base: "", model: "" }
+    ? { draftID: draft.id, title: draft.title, description: draft.description, base: kept?.baseBranch ?? "", model }
     : (keptForm(app) ??
       lostForm(app) ?? { draftID: crypto.randomUUID(), title: "", description: "", base: "", model: "" })
   openDialog(app, () => <Create app={app} initial={form} />, "large")

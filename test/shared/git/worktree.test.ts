@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import { writeRecord } from "../../../src/shared/git/ownership.ts"
-import { createWorktree, createWorktrees, restoreWorktree } from "../../../src/shared/git/worktree.ts"
+import { createWorktree, restoreWorktree } from "../../../src/shared/git/worktree.ts"
 import { listWorktrees, worktreeState } from "../../../src/shared/git/worktree-state.ts"
 import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
 import { gitEnv, makeRepo } from "../../kit/repo.ts"
@@ -49,22 +49,6 @@ describe("creating", () => {
     expect(made.map((one) => one.ok)).toEqual(made.map(() => true))
     expect(value(await listWorktrees(repos[0]!))).toHaveLength(9)
     expect(await clone.git("config", "--get-regexp", "^branch.")).not.toContain("kagan")
-  })
-
-  test("all or none: one that fails takes back the others", async () => {
-    await using it = await bench()
-    await it.repo.git("branch", "kagan/3")
-    const wanted = ["1", "2", "3"].map((n) => ({
-      repo: it.opened,
-      branch: `kagan/${n}`,
-      base: "main",
-      path: join(it.side, "wt", n),
-    }))
-    const refused = failure(await createWorktrees(wanted), "branch_taken")
-    expect(refused.text).toContain("none was created")
-    expect(await heads(it)).toEqual(["kagan/3", "main"])
-    expect(await readdir(join(it.side, "wt"))).toEqual([])
-    expect(await paths(it)).toEqual([it.repo.dir])
   })
 
   test("C020 hooks do not run, so one that fails cannot leave half a worktree", async () => {

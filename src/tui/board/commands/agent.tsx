@@ -31,10 +31,10 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
     void app.act(card, action.pending, action.type, action.body as never)
   }
 
-  async function createAgain({ id: draftID, title, description }: DraftReply) {
+  async function createAgain({ id: draftID, title }: DraftReply) {
     app.tell({ level: "info", text: `creating: ${title}`, key: draftID })
-    const answer = await app.ask("task.create", { draftID, title, description })
-    if (answer.ok) app.selection.expect(answer.value.sessionID)
+    const answer = await app.ask("draft.retry", { draftID })
+    if (answer.ok) app.selection.expect(answer.value.tasks[0]!.sessionID)
     app.tell(
       answer.ok
         ? { level: "success", text: answer.value.text, key: draftID }

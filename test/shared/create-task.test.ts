@@ -1,0 +1,111 @@
+import { existsSync } from "node:fs"
+import { readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, test } from "vitest"
+import type { NewTask } from "../../src/core/draft.ts"
+import { ok } from "../../src/core/result.ts"
+import { createTasks, type CreateParts } from "../../src/shared/create-task.ts"
+import { countEffects, diesAt, draft, NOTHING, refusedWith, three, titles, workshop } from "./create-workshop.ts"
+
+describe("several tasks at once", () => {
+  test("are made in their order, with numbers in a row, and wait for each other and for what is on the board", async () => {
+    await using shop = await workshop()
+    const parts = shop.start()
+    await shop.it.repo.git("branch", "next")
+    expect((await createTasks(parts, draft([{ title: "Before", description: "" }]))).ok).toBe(true)
+    const wanted = three.map((task, index) =>
+      index < 2 ? task : { ...task, dependsOn: [1], baseBranch: "next", model: MODEL, agent: "build", scope: "src/ " },
+    )
+    const made = await createTasks(parts, draft(wanted, "d-2"))
+    if (!made.ok) throw new Error(made.error.text)
+    expect(made.value.map(({ title, meta }) => [meta.taskNumber, title, meta.order, meta.dependsOn])).toEqual([
+      [2, "Parse the file", 2, undefined],
+      [3, "Check it", 3, [2]],
+      [4, "Show it", 4, [1, 2, 3]],
+    ])
+    const [, second, third] = made.value.map(({ meta }) => meta)
+    expect(third).toMatchObject({ baseBranch: "next", model: MODEL, agent: "build", scope: "src/" })
+    expect(second).toMatchObject({ baseBranch: "main", descriptionFile: true })
+    const file = parts.store.paths.session(second!.sessionID).description
+    expect(await readFile(file, "utf8")).toBe("x".repeat(2_000))
+    expect(await shop.drafts()).toEqual([])
+    expect(await shop.left()).toMatchObject({ sessions: ["Before", ...titles], records: ["1", "2", "3", "4"] })
+  })
+
+  test("one that cannot be planned leaves nothing, takes no number, is named, and all are kept", async () => {
+    await using shop = await workshop()
+    const parts = shop.start()
+    const bad: readonly [Partial<NewTask>, string][] = [
+      [{ baseBranch: "nowhere" }, "nowhere"],
+      [{ title: " \u200b " }, "a title needs at least one visible character"],
+      [{ dependsOn: [99] }, "#99, which is not on the board"],
+      [{ after: [1] }, "only wait for a task that stands before it"],
+      [{ after: [2] }, "only wait for a task that stands before it"],
+    ]
+    for (const [over, why] of bad) {
+      const second: NewTask = { title: "Check it", description: "", ...over }
+      const wanted = draft([three[0]!, second, three[2]!])
+      const text = await refusedWith(parts, wanted)
+      expect(text).toContain(why)
+      expect(text.startsWith(`"${second.title.trim()}": `)).toBe(true)
+      expect(await shop.left()).toEqual(NOTHING)
+      expect(await shop.drafts()).toMatchObject([{ id: "d-1", tasks: wanted.tasks, problem: text }])
+    }
+    const next = await createTasks(parts, draft([three[0]!]))
+    expect(next.ok && next.value[0]!.meta.taskNumber).toBe(1)
+  })
+
+  test.each([
+    ["the second worktree", "git add", 2, "Check it"],
+    ["the third instance", "instance", 3, "Show it"],
+    ["the last session", "session", 3, "Show it"],
+    ["the last one's metadata", "metadata", 3, "Show it"],
+  ])(
+    "%s fails: nothing of the others is left, the draft says which and why, and a second try works",
+    async (_, effect, at, title) => {
+      await using shop = await workshop()
+      let seen = 0
+      const parts = shop.start((one) => (one === effect && ++seen === at ? "the disk is full" : undefined))
+      const text = await refusedWith(parts, draft(three))
+      expect(text).toBe(`"${title}": the disk is full`)
+      expect(await shop.left()).toEqual(NOTHING)
+      expect(await shop.drafts()).toMatchObject([{ tasks: three, problem: text }])
+      const again = await createTasks(parts, draft(three))
+      expect(again.ok && again.value.map(({ meta }) => meta.dependsOn)).toEqual([undefined, [4], [4, 5]])
+      expect((await shop.left()).sessions).toEqual(titles)
+      expect(await shop.drafts()).toEqual([])
+    },
+  )
+
+  test("a process that dies in the middle is finished by the next look (all points: create-task.long)", async () => {
+    const effects = await countEffects()
+    for (const share of [0.4, 0.75, 1]) await diesAt(Math.round(effects * share))
+  })
+
+  test("a file that nobody of ours put into a half-made worktree is not removed with it, and that is said", async () => {
+    await using shop = await workshop()
+    let folder = ""
+    const parts = shop.start((effect) => {
+      if (effect !== "session") return undefined
+      return "refused"
+    })
+    const wanted = draft([three[0]!])
+    const first = await refusedWith(parts, wanted)
+    expect(first).toBe("refused")
+    const stubborn: CreateParts = {
+      ...parts,
+      async ensureInstance(directory) {
+        folder = directory
+        await Bun.write(join(directory, "notes.txt"), "mine")
+        return ok()
+      },
+    }
+    const text = await refusedWith(stubborn, wanted)
+    expect(text).toContain("refused (and ")
+    expect(text).toContain("notes.txt")
+    expect(existsSync(join(folder, "notes.txt"))).toBe(true)
+    await rm(folder, { recursive: true })
+  })
+})
+
+const MODEL = { providerID: "test", modelID: "one" }
