@@ -145,6 +145,11 @@ export function spellOption(row: OptionRow, value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value)
 }
 
+/** A path with the person's home as they write it. */
+export function homeRelative(path: string, home: string | undefined): string {
+  return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}
+
 /** A value in a few words, for a list. */
 export function showOption(value: unknown): string {
   if (value === undefined) return "–"

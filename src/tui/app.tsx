@@ -10,6 +10,7 @@ import {
   type JSX,
 } from "solid-js"
 import { DEFAULT_OPTIONS, type Options, type OptionProblem } from "../core/options.ts"
+import { screenOptions, screenProblems } from "../core/settings.ts"
 import type { Push, ReplyOf, RequestFailure, RequestOf, RequestType } from "../core/protocol.ts"
 import type { Result } from "../core/result.ts"
 import { displayable } from "../core/text.ts"
@@ -51,10 +52,17 @@ export function createApp(input: {
   return createRoot((dispose) => {
     const [now, setNow] = createSignal(time.now())
     const [link, setLink] = createSignal<LinkState>({ kind: "connecting" })
-    const [options, setOptions] = createSignal<Options>(DEFAULT_OPTIONS)
+    const [served, setServed] = createSignal<Options>(DEFAULT_OPTIONS)
+    const [ownOptions, setScreenOptions] = createSignal(input.options)
+    /** In force on this screen: our entry in `tui.json` wins in what concerns it. */
+    const options = createMemo((): Options => ({ ...served(), ...screenOptions(ownOptions()) }))
     const rebinding = readRebinding(input.options)
-    const ownProblems = rebinding.problems.map((text): OptionProblem => ({ option: "tui.json", text }))
-    const [problems, setProblems] = createSignal<readonly OptionProblem[]>(ownProblems)
+    const [servedProblems, setServedProblems] = createSignal<readonly OptionProblem[]>([])
+    const problems = createMemo((): readonly OptionProblem[] => [
+      ...rebinding.problems.map((text) => ({ option: "tui.json", text })),
+      ...screenProblems(ownOptions()),
+      ...servedProblems(),
+    ])
     const [pane, setPane] = createSignal<"details" | "preview">()
     const [paneTop, setPaneTop] = createSignal(0)
     const [said, setSaid] = createSignal<{ readonly sessionID: string; readonly n: number }>({ sessionID: "", n: 0 })
@@ -85,8 +93,8 @@ export function createApp(input: {
           setLink(state)
           if (state.kind !== "up") return
           board.setRepo(state.repo)
-          setOptions(state.options)
-          setProblems([...ownProblems, ...state.problems])
+          setServed(state.options)
+          setServedProblems(state.problems)
         })
         if (state.kind === "up") void askFacts()
       },
@@ -110,8 +118,8 @@ export function createApp(input: {
           return board.takeDrafts(push.drafts)
         case "options":
           return batch(() => {
-            setOptions(push.options)
-            setProblems([...ownProblems, ...push.problems])
+            setServed(push.options)
+            setServedProblems(push.problems)
           })
         case "changed":
           for (const sessionID of push.sessionIDs) void reread(sessionID)
@@ -173,6 +181,18 @@ export function createApp(input: {
 
     createEffect(() => channel.connect(directory()))
 
+    /** Each is said once, on the board, and stays in the footer as a count until it is mended. */
+    const toldOf = new Set<string>()
+    createEffect(() => {
+      if (!isOurs()) return
+      for (const { option, text } of problems()) {
+        const words = `${option} ${text}`
+        if (toldOf.has(words)) continue
+        toldOf.add(words)
+        notices.notify({ level: "warning", text: words, key: words })
+      }
+    })
+
     let cancelHeard: (() => void) | undefined
     let cancelTick: (() => void) | undefined
     const tick = () => {
@@ -213,6 +233,8 @@ export function createApp(input: {
       blocked,
       unable,
       options,
+      /** Our entry in `tui.json` says this from now on. */
+      setScreenOptions,
       problems,
       rebinding,
       board,

@@ -29,6 +29,6 @@ describe("the table of keys", () => {
 
   test("names are one family, and keys are spelled as they are pressed", () => {
     for (const { id } of [...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES]) expect(id).toMatch(/^kagan\.[\w.]+$/)
-    expect(["shift+g", "return", "ctrl+y", "."].map(spellKey)).toEqual(["G", "Enter", "ctrl+y", "."])
+    expect(["shift+g", "return", "ctrl+y", ".", "comma"].map(spellKey)).toEqual(["G", "Enter", "ctrl+y", ".", ","])
   })
 })

@@ -12,7 +12,7 @@ import {
   writeFile,
 } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { pathToFileURL } from "node:url"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { parseJsonc } from "../../src/core/jsonc.ts"
@@ -164,7 +164,9 @@ describe("writing", () => {
   })
 
   test("into a project without an entry takes along what counted until then", async () => {
-    await put(global("opencode.json"), { plugin: [["../../../kagan", { inProgressLimit: 5, mouse: false }]] })
+    await put(global("opencode.json"), {
+      plugin: [[relative(dirname(global("x")), at("kagan")), { inProgressLimit: 5, mouse: false }]],
+    })
     const { text } = await write(project("opencode.json"), "inProgressLimit", 6)
     expect(text).toBe("inProgressLimit: 6 (in force now)")
     expect(await json(project("opencode.json"))).toEqual({

@@ -57,7 +57,7 @@ test("every key of both tables does what its row says: none is deaf or taken by 
       if (phase === "binding-execute" && typeof command === "string") ran.push(command)
     })
     const pressed = (key: string) => (/^shift\+[a-z]$/.test(key) ? key.slice(6).toUpperCase() : key)
-    const named: Record<string, string> = { return: "enter", escape: "esc" }
+    const named: Record<string, string> = { return: "enter", escape: "esc", comma: "," }
     const all = async (rows: readonly { id: string; keys: readonly string[] }[], back: string) => {
       for (const { id, keys } of rows) {
         for (const key of keys) {

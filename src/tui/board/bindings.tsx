@@ -13,7 +13,7 @@ export function registerKeys(app: App, commands: Commands): () => void {
   const { keymap, route } = app.host
   const bindings = COMMANDS.flatMap((row) =>
     commands.keys(row.id).map((key): Binding<Renderable, KeyEvent> => ({
-      key,
+      key: bindable(key),
       cmd: row.id,
       desc: row.title,
       group: "Kagan",
@@ -41,11 +41,16 @@ export function registerKeys(app: App, commands: Commands): () => void {
       run: () => commands.enter(id),
     })),
     bindings: ENTRIES.flatMap(({ id, title }) =>
-      keysOf(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+      keysOf(app.rebinding, id).map((key) => ({ key: bindable(key), cmd: id, desc: title, group: "Kagan" })),
     ),
   })
   return () => {
     offBoard()
     offEntries()
   }
+}
+
+/** In a text a comma stands between two keys, so that the key itself has to be given as an object. */
+function bindable(key: string): Binding<Renderable, KeyEvent>["key"] {
+  return key === "comma" ? { name: "," } : key
 }

@@ -7,6 +7,7 @@ import { boardCommands } from "./commands/board.tsx"
 import { moveAround } from "./commands/move-around.tsx"
 import { reviewCommands } from "./commands/review.tsx"
 import { taskCommands } from "./commands/task.tsx"
+import { openSettings } from "../settings/settings.tsx"
 import type { CommandID, EntryID } from "./keys.ts"
 import { keysOf } from "./rebinding.ts"
 import type { Card } from "./store.tsx"
@@ -36,6 +37,7 @@ export function createCommands(app: App) {
       openBoard()
       commands.run("kagan.new")
     },
+    "kagan.settings.open": () => openSettings(app),
   }
 
   function openBoard() {

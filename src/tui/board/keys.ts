@@ -112,6 +112,7 @@ const rows = [
   { id: "kagan.preview", keys: ["p"], title: "Live preview of the agent", group: "Board", hint: "preview" },
   { id: "kagan.filter", keys: ["/"], title: "Filter", group: "Board", hint: "filter" },
   { id: "kagan.notices", keys: ["shift+n"], title: "Past notices", group: "Board" },
+  { id: "kagan.settings", keys: ["comma"], title: "Settings", group: "Board", hint: "settings" },
   { id: "kagan.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
   {
     id: "kagan.dismiss",
@@ -163,6 +164,7 @@ export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = ro
 export const ENTRIES = [
   { id: "kagan.board.open", keys: ["<leader>k"], slash: "kagan", title: "Kagan: open the board" },
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
+  { id: "kagan.settings.open", keys: [], slash: "kagan-settings", title: "Kagan: settings" },
 ] as const
 
 export type EntryID = (typeof ENTRIES)[number]["id"]
@@ -179,6 +181,7 @@ const SPELLED: Readonly<Record<string, string>> = {
   pagedown: "PgDn",
   home: "Home",
   end: "End",
+  comma: ",",
 }
 
 /** A key as a person reads it. */

@@ -2,7 +2,7 @@ import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "
 import type { Binding } from "@opentui/keymap"
 import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js"
-import { displayable, displayableLines, fit, wrap } from "../../core/text.ts"
+import { displayable, displayableLines, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "./line.tsx"
 import { justify, type Segment } from "./segments.ts"
@@ -86,6 +86,8 @@ export type Choice = {
   readonly group?: string
   /** Why it cannot be chosen now; it is shown, greyed, with the reason. */
   readonly not?: string
+  /** What there is to know about it, shown below the list while the cursor is on it. */
+  readonly detail?: string
   readonly choose: () => void
 }
 
@@ -143,10 +145,12 @@ export function Choices(props: {
   readonly filter?: boolean
   /** What the typed text itself stands for, below what it matches. */
   readonly free?: (text: string) => Choice
+  /** Where the cursor stands at first. */
+  readonly at?: number
 }) {
   const app = useApp()
   const [typed, setTyped] = createSignal("")
-  const [at, setAt] = createSignal(0)
+  const [at, setAt] = createSignal(props.at ?? 0)
   let field: InputRenderable | undefined
 
   const found = createMemo(() => {
@@ -158,7 +162,12 @@ export function Choices(props: {
     return props.free && typed().trim() !== "" ? [...matching, props.free(typed().trim())] : matching
   })
   const index = () => Math.max(0, Math.min(at(), found().length - 1))
-  const rows = () => Math.max(1, props.rows - (props.filter === false ? 0 : 1))
+  /** Room for the words about a choice: the same for all, so that the list does not jump. */
+  const about = createMemo(() => {
+    const lines = props.choices.map(({ detail }) => (detail === undefined ? 0 : wrap(detail, props.width, 4).length))
+    return Math.min(Math.max(0, ...lines), Math.max(0, props.rows - 5))
+  })
+  const rows = () => Math.max(1, props.rows - (props.filter === false ? 0 : 1) - (about() === 0 ? 0 : about() + 1))
   /** The choices with the names of their groups between them. */
   const entries = createMemo(() =>
     found().flatMap((choice, place, list): Entry[] => {
@@ -242,6 +251,11 @@ export function Choices(props: {
       <Show when={found().length === 0}>
         <Line segments={[{ text: " nothing matches", tone: "muted" }]} width={props.width} />
       </Show>
+      <Show when={about() > 0}>
+        <box flexDirection="column" flexShrink={0} height={about() + 1} paddingTop={1}>
+          <Paragraph text={found()[index()]?.detail ?? ""} width={props.width} most={about()} tone="muted" />
+        </box>
+      </Show>
     </box>
   )
 }
@@ -249,6 +263,7 @@ export function Choices(props: {
 /** Asks for text in one dialog: `submit` answers with what is wrong with it, or takes it. */
 export function TextDialog(props: {
   readonly title: string
+  readonly size?: DialogSize
   readonly about?: string
   readonly placeholder?: string
   readonly initial?: string
@@ -257,7 +272,7 @@ export function TextDialog(props: {
   readonly onChange?: (text: string) => void
 }) {
   const app = useApp()
-  const space = useDialogSpace()
+  const space = useDialogSpace(props.size)
   const [wrong, setWrong] = createSignal<string>()
   let area: TextareaRenderable | undefined
   useDialogKeys(() => [{ key: "return", cmd: () => void setWrong(props.submit(area?.plainText ?? "")) }])
@@ -266,7 +281,11 @@ export function TextDialog(props: {
     area?.gotoBufferEnd()
   })
   return (
-    <DialogFrame title={props.title} hint={props.hint ?? "Enter sends · shift+enter or ctrl+j new line · Esc cancels"}>
+    <DialogFrame
+      title={props.title}
+      {...(props.size ? { size: props.size } : {})}
+      hint={props.hint ?? "Enter sends · shift+enter or ctrl+j new line · Esc cancels"}
+    >
       <Show when={props.about}>
         {(about) => <Paragraph text={about()} width={space.width()} most={6} tone="muted" />}
       </Show>
@@ -283,9 +302,7 @@ export function TextDialog(props: {
         }}
         {...fieldColours(app)}
       />
-      <Show when={wrong()}>
-        {(text) => <Line segments={[{ text: fit(text(), space.width()), tone: "error" }]} width={space.width()} />}
-      </Show>
+      <Show when={wrong()}>{(text) => <Paragraph text={text()} width={space.width()} most={2} tone="error" />}</Show>
     </DialogFrame>
   )
 }
