@@ -12,7 +12,8 @@ import type { HelperPointer, HelperRole, Sent, Status, TaskMeta } from "./task.t
  *
  * Any column:   an ask of a helper is refused ─ a turn that a stop came too early for is stopped again
  * Backlog:      seed ─ judge a foreign wish ─ setup ─ intake: spawn → collect | retry → fail
- * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? enter review | died? resume
+ * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? words unread: wake | enter review
+ *               died? resume
  * Review:       snapshot → checks → validator: spawn → collect | retry → fail;  a claimed merge of a dead process: resume
  * Done:         nothing
  */
@@ -26,6 +27,8 @@ export type HelperFacts = {
   readonly reported: boolean
   /** Its prompt stands in its transcript. */
   readonly prompted: boolean
+  /** What it was answered when it called its tool and its report could not be taken. */
+  readonly refused: readonly string[]
   /** What the host last said went wrong in it, where nothing of it is stored. */
   readonly error?: string
 }
@@ -37,6 +40,8 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
   readonly intentStored?: boolean
   /** The finished turn answers the intent's message or something later. */
   readonly endAfterIntent: boolean
+  /** The person told something that the finished turn has not read any more. */
+  readonly unheard: boolean
   /** When the running turn was asked for. */
   readonly askedAt?: number
   /** A command of a run whose process died still writes into the worktree. */
@@ -77,6 +82,8 @@ export type Action =
   | { readonly kind: "mark_delivered" }
   /** The turn that this message belonged to died with its process: go on, once. */
   | { readonly kind: "resume"; readonly died: Died }
+  /** The turn that ended with this message has not read what the person told: go on, once. */
+  | { readonly kind: "answer_words"; readonly ended: string }
   | { readonly kind: "enter_review" }
   | { readonly kind: "take_snapshot" }
   | { readonly kind: "run_checks" }
@@ -165,7 +172,10 @@ function inProgress(task: WorkTask, facts: LookFacts, options: Options): Action[
   }
   const { end } = facts
   if (facts.activity.kind !== "idle" || !end) return []
-  if (end.kind === "finished") return facts.endAfterIntent ? [{ kind: "enter_review" }] : []
+  if (end.kind === "finished") {
+    if (!facts.endAfterIntent) return []
+    return [facts.unheard ? { kind: "answer_words", ended: end.messageID } : { kind: "enter_review" }]
+  }
   const died = diedAt(end)
   if (!died || !intent || run?.stoppedAt || facts.command) return []
   // Stored and never begun: the same again is what was wanted.
@@ -217,6 +227,9 @@ function helper(
   }
 }
 
+/** So many reports of one helper that could not be taken end it. */
+export const MAX_REFUSED = 5
+
 /** How long to wait after a try that failed in a way that passes, by the number of that try. */
 export function backoffMs(attempt: number): number {
   return Math.min(5_000 * 4 ** (attempt - 1), 5 * 60_000)
@@ -235,6 +248,9 @@ function running(
     pointer.attempt <= retries ? [{ kind: "spawn_helper", role, attempt: pointer.attempt + 1 }] : fail(reason)
   if (!child.exists) return again("its session was deleted")
   if (child.reported) return [{ kind: "collect_helper", role }]
+  // What repeats itself costs and comes to nothing: another try would begin with the same habit.
+  if (child.refused.length >= MAX_REFUSED)
+    return fail(`its report could not be read ${child.refused.length} times: ${child.refused.at(-1)!.slice(0, 200)}`)
   if (child.activity.kind !== "idle") return []
   if (!child.prompted) {
     if (isLost(pointer.asked, now)) return fail(child.error ?? "OpenCode took its prompt and never stored it")

@@ -56,6 +56,11 @@ export function wakeAgain(meta: TaskMeta, purpose: "tell" | "resume", context: M
   return { ...meta, run: { ...goOn(meta), intent: intentOf(purpose, context, text) } }
 }
 
+/** The prompt that never reached the agent is sent again, as if for the first time: the same one, so never twice. */
+export function sendAgain(meta: TaskMeta, owed: WakeIntent): TaskMeta {
+  return { ...meta, run: { ...goOn(meta), intent: { ...owed, sent: undefined } } }
+}
+
 export function denyMove(meta: TaskMeta, wish: Status, refusal: Refusal, now: number): TaskMeta {
   const status = columnOf(meta)
   return {

@@ -89,6 +89,15 @@ export function contextMark(message: TailMessage): ContextMark | undefined {
   return mark
 }
 
+/** The kind of context that carries a word of the person. */
+export const TOLD = "tell"
+
+/** Whether the person told something after this message, the last of a turn: nobody has read it. */
+export function isUnheard(messages: readonly TailMessage[], ended: string): boolean {
+  const end = messages.findIndex((message) => message.info.id === ended)
+  return end >= 0 && messages.slice(end + 1).some((message) => contextMark(message)?.kind === TOLD)
+}
+
 /**
  * Reads the end of a transcript. `live: true` (the default): somebody may be running the session, so what is unended
  * is open. `live: false`: nobody is, so it will stay as it is and the host died in the middle.

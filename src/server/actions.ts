@@ -64,7 +64,7 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
     case "collect_helper":
       return more(await work.collect(action.role, task))
     case "fail_helper":
-      return more(await failHelper(project, action.role, task, action.reason))
+      return more(await failHelper(project, action.role, task, action.reason, facts.helpers[action.role]?.activity))
     case "refuse_ask":
       return once(await refuseAsk(project.host, action.ask))
     case "abort":
@@ -77,6 +77,8 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
       return more(await markDelivered(project, task))
     case "resume":
       return more(await resume(project, task, action.died))
+    case "answer_words":
+      return more(await answerWords(project, task, action.ended))
     case "enter_review":
       return more(await enterReview(parts, task))
     case "take_snapshot":
@@ -148,12 +150,28 @@ async function resume(project: Project, task: Task, died: Died): Promise<Outcome
   return resumed
 }
 
+/** The ids follow from the message that ended the turn, so that two windows wake it once. */
+async function answerWords(project: Project, task: Task, ended: string): Promise<Outcome> {
+  const { sessionID, taskNumber } = task.meta
+  const seed = `words:${ended}`
+  const text = `Please read what was told last, and go on with task #${taskNumber}.`
+  const woken = await project.tasks.update(sessionID, (meta) => {
+    if (columnOf(meta) !== "in_progress" || meta.run?.intent?.id !== task.meta.run?.intent?.id) return undefined
+    return wakeAgain(meta, "tell", { now: project.clock.now(), seed }, text)
+  })
+  if (woken.ok && woken.value.changed)
+    await project.remember(sessionID, { kind: "edit", text: "woken for what you told last" })
+  return woken
+}
+
 async function enterReview(parts: ActionParts, task: Task): Promise<Outcome> {
   const { project } = parts
   const seen = task.meta
   const entered = await project.tasks.update(seen.sessionID, (meta) => {
     if (meta.status !== "in_progress" || columnOf(meta) !== "in_progress") return undefined
     if (meta.generation !== seen.generation || meta.run?.intent?.id !== seen.run?.intent?.id) return undefined
+    // Told since the facts were taken: the next look answers it.
+    if (project.isUntold(workingSession(meta))) return undefined
     return {
       ...meta,
       status: "review",

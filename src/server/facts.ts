@@ -2,10 +2,11 @@ import type { Activity, TaskFacts, TurnEnd } from "../core/board.ts"
 import { readKagan } from "../core/codec.ts"
 import { isLost, type HelperFacts, type LookFacts } from "../core/decide.ts"
 import { columnOf, workingSession, type Claim, type HelperPointer, type HelperRole, type Task } from "../core/task.ts"
-import { contextMark, type Tail } from "../core/turn.ts"
+import { contextMark, isUnheard, type Tail } from "../core/turn.ts"
 import type { Host, MessageWithParts, Session, SessionStatus } from "../shared/host.ts"
 import type { Asked, SessionState } from "../shared/session-state.ts"
 import { pendingAsks } from "./asks.ts"
+import { FINDINGS_TOOL, INTAKE_TOOL } from "./config.ts"
 import type { Family } from "./family.ts"
 import type { LeftCommand } from "./left-commands.ts"
 import type { WorktreeSeen } from "./trees.ts"
@@ -27,6 +28,8 @@ export type FactSources = {
   leftCommands(folder: string): Promise<readonly LeftCommand[]>
   /** Whether a claim's holder may still be at work on this task and part of it. */
   claimAlive(claim: Claim | undefined, sessionID: string, part: HelperRole | "worker" | "setup" | "checks"): boolean
+  /** A word of the person waits to be stored in this session. */
+  isUntold(sessionID: string): boolean
   /** What the host last said went wrong in a session. */
   errorOf(sessionID: string): { readonly text: string; readonly at: number } | undefined
   /** When a session last gave a sign of life through an event. */
@@ -123,6 +126,7 @@ export async function gatherFacts(
       now: sources.now(),
       ...(intentStored === undefined ? {} : { intentStored }),
       endAfterIntent: endsAfter(messages, ended, intent?.messageID),
+      unheard: ended !== undefined && (isUnheard(messages, ended) || sources.isUntold(working)),
       ...(askedAt === undefined ? {} : { askedAt }),
       command: left.length > 0,
       helperAsks: mine.filter((ask) => family.isHelper(ask.sessionID)),
@@ -263,7 +267,7 @@ async function helperFacts(
   const { host, errorOf } = sources
   const { asked, messages } = await askIn(sources, pointer.sessionID, directory)
   if (asked.kind === "gone")
-    return { facts: { exists: false, activity: { kind: "gone" }, reported: false, prompted: false } }
+    return { facts: { exists: false, activity: { kind: "gone" }, reported: false, prompted: false, refused: [] } }
   if (asked.kind === "unknown") return undefined
   // The session was read before its transcript: what ended in between may have reported in between.
   const again =
@@ -281,10 +285,23 @@ async function helperFacts(
       ...(end ? { end } : {}),
       reported,
       prompted: messages.some((message) => message.info.role === "user" && !contextMark(message)),
+      refused: refusedReports(role, messages),
       ...(error ? { error } : {}),
     },
     ...(sign === undefined ? {} : { sign }),
   }
+}
+
+/** What its calls of its own tool were answered. One that has reported is not asked. */
+function refusedReports(role: HelperRole, messages: readonly MessageWithParts[]): readonly string[] {
+  const tool = role === "intake" ? INTAKE_TOOL : FINDINGS_TOOL
+  return messages.flatMap(({ parts }) =>
+    parts.flatMap((part) => {
+      if (part.type !== "tool" || part.tool !== tool) return []
+      if (part.state.status === "completed") return [part.state.output]
+      return part.state.status === "error" ? [part.state.error] : []
+    }),
+  )
 }
 
 function hasReported(role: HelperRole, session: Session): boolean {

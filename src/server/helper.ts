@@ -1,3 +1,4 @@
+import type { Activity } from "../core/board.ts"
 import type { Died } from "../core/decide.ts"
 import { messageID, partID } from "../core/ids.ts"
 import { readModel } from "../core/options.ts"
@@ -159,12 +160,16 @@ export async function promptHelper(
   return counted.ok ? ok() : counted
 }
 
-/** The helper is at its end without a report: its pointer says why. It never opens a gate by that. */
+/**
+ * The helper is at its end without a report: its pointer says why. It never opens a gate by that. One that is still
+ * `doing` something is stopped.
+ */
 export async function failHelper(
   project: Project,
   role: HelperRole,
   task: Task,
   reason: string,
+  doing?: Activity,
 ): Promise<Result<void, HelperFailure>> {
   const updated = await project.tasks.update(task.meta.sessionID, (meta) => {
     const pointer = pointerOf(meta, role)
@@ -172,6 +177,11 @@ export async function failHelper(
     return withPointer(meta, role, { ...pointer, state: "failed", reason, claim: undefined, at: project.clock.now() })
   })
   if (!updated.ok) return updated
+  const child = pointerOf(task.meta, role)?.sessionID
+  if (child && (doing?.kind === "busy" || doing?.kind === "retry")) {
+    const stopped = await project.host.abort(child, task.meta.worktree)
+    if (!stopped.ok) return err({ text: `the ${role} could not be stopped: ${stopped.error.text}` })
+  }
   if (updated.value.changed) {
     await project.remember(task.meta.sessionID, { kind: "helper", text: `${role} failed: ${reason}` })
     project.push({

@@ -66,8 +66,10 @@ export type Project = {
   /** Whether that instance is up with our half in it, so that asking it boots nothing. */
   isServed(directory: string): boolean
   wake(request: WakeRequest): Promise<WakeResult>
-  /** Adds context to a session without a turn; accepted at once, delivered at its next safe moment. */
-  tell(sessionID: string, directory: string, context: Content): void
+  /** Adds context to a session without a turn; accepted at once and for good, delivered at its next safe moment. */
+  tell(sessionID: string, directory: string, context: Content): Result<void, { readonly text: string }>
+  /** A word of the person waits for its safe moment. */
+  isUntold(sessionID: string): boolean
   push(push: Push): void
   /** What changed outside of a task's worktree since its work started: the person's checkout, settings and hooks. */
   outside(meta: TaskMeta): Promise<readonly string[]>

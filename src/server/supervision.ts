@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto"
 import type { Options } from "../core/options.ts"
 import type { Push } from "../core/protocol.ts"
+import { ok } from "../core/result.ts"
 import type { ModelRef, Task, TaskMeta } from "../core/task.ts"
+import { TOLD } from "../core/turn.ts"
 import type { Clock } from "../shared/clock.ts"
 import type { Host, HostDoors, PermissionRuleset, Session } from "../shared/host.ts"
 import { makeInject, type Inject } from "../shared/inject.ts"
@@ -96,8 +98,9 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     tell(sessionID, directory, context) {
       state.track(sessionID, directory)
       const accepted = inject.inject(sessionID, { source: context.source, text: context.text, kind: context.kind })
-      if (!accepted.ok) host.log("error", `a context for ${sessionID} was not accepted: ${accepted.error.text}`)
+      return accepted.ok ? ok() : accepted
     },
+    isUntold: (sessionID) => inject.waiting(sessionID, TOLD) > 0,
     push: parts.push,
     outside: async (meta) => (await parts.outside?.(meta)) ?? [],
     async remember(sessionID, entry) {
@@ -164,6 +167,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     reviewFacts: (task: Task) => reviewFacts(project, task),
     state,
     leftCommands: parts.leftCommands,
+    isUntold: project.isUntold,
     rested: (sessionID) => gate.rested(sessionID),
   })
   /** Rows of sessions as they were last heard of, and records of tasks as they were last read. */

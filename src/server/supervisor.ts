@@ -37,6 +37,7 @@ export type SupervisorParts = {
   readonly state: SessionState
   readonly leftCommands: FactSources["leftCommands"]
   readonly rested: FactSources["rested"]
+  readonly isUntold: FactSources["isUntold"]
 }
 
 export interface Supervisor {
@@ -103,6 +104,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     family,
     leftCommands: parts.leftCommands,
     rested: parts.rested,
+    isUntold: parts.isUntold,
     state,
     claimAlive: (claim, sessionID, part) =>
       holds(claim, part === "setup" || part === "checks" ? isOccupied(sessionID) : isClaiming(sessionID, part)),

@@ -51,8 +51,8 @@ export interface Inject {
   admitting(sessionID: string, messageID: string | undefined): Promise<void>
   /** Sends what is staged if the session is at rest: for start-up and looks. */
   kick(sessionID: string): void
-  /** How many contexts wait. */
-  waiting(sessionID: string): number
+  /** How many contexts wait; of one kind: those that no wake of their own will take along. */
+  waiting(sessionID: string, kind?: string): number
   /** Resolves when no flush is on its way or about to begin. */
   whenIdle(): Promise<void>
   /** Waits for what is on its way (2 s at most). What is accepted later is only written down. */
@@ -255,7 +255,11 @@ export function makeInject(parts: InjectParts): Inject {
       if (draining) await within(ADMIT_WAIT_MS, draining)
     },
     kick,
-    waiting: (sessionID) => boxOf(sessionID).outbox.open().length,
+    waiting(sessionID, kind) {
+      const open = boxOf(sessionID).outbox.open()
+      if (kind === undefined) return open.length
+      return open.filter((item) => item.kind === kind && item.intentID === undefined).length
+    },
     async whenIdle() {
       for (;;) {
         const busy = [...boxes].filter(([, box]) => box.draining || box.timer)

@@ -26,6 +26,7 @@ const child = (over: Partial<HelperFacts> = {}): HelperFacts => ({
   activity: { kind: "idle" },
   reported: false,
   prompted: true,
+  refused: [],
   ...over,
 })
 const finished = { kind: "finished" as const, messageID: "msg_2", at: NOW, text: "done" }
@@ -167,6 +168,30 @@ const rows: readonly Row[] = [
     [{ kind: "fail_helper", role: "intake", reason: "it ended without a report" }],
   ],
   [
+    "C076 a helper that repeats what cannot be read is ended, although it still runs and has tries left",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ activity: { kind: "busy" }, refused: Array(5).fill("Not recorded: no summary") }) } },
+    [
+      {
+        kind: "fail_helper",
+        role: "intake",
+        reason: "its report could not be read 5 times: Not recorded: no summary",
+      },
+    ],
+  ],
+  [
+    "a few reports that could not be read are nothing yet",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ activity: { kind: "busy" }, refused: Array(4).fill("Not recorded: no summary") }) } },
+    [],
+  ],
+  [
+    "and a report that came at last counts",
+    sampleMeta({ intake: intakeDone({ ...pointer }) }),
+    { helpers: { intake: child({ reported: true, refused: Array(6).fill("Not recorded: no summary") }) } },
+    [{ kind: "collect_helper", role: "intake" }],
+  ],
+  [
     "a missing login is not tried again",
     sampleMeta({ intake: intakeDone({ ...pointer }) }),
     { helpers: { intake: child({ end: { kind: "failed", errorClass: "auth", text: "no key", at: NOW } }) } },
@@ -201,6 +226,12 @@ const rows: readonly Row[] = [
   ],
   ["a stop before the send stays a stop", working({ run: { intent, stoppedAt: NOW } }), { intentStored: false }, []],
   ["finished work enters review", working(), { end: finished, endAfterIntent: true }, [{ kind: "enter_review" }]],
+  [
+    "what the person told last is read before Review",
+    working(),
+    { end: finished, endAfterIntent: true, unheard: true },
+    [{ kind: "answer_words", ended: "msg_2" }],
+  ],
   ["an end from before the intent is not this turn's", working(), { end: finished, endAfterIntent: false }, []],
   [
     "finished while busy is not over",

@@ -47,6 +47,7 @@ export function lookFacts(over: Partial<LookFacts> = {}): LookFacts {
     readOnly: false,
     now: NOW,
     endAfterIntent: false,
+    unheard: false,
     helpers: {},
     claimAlive: false,
     mergeClaimAlive: false,

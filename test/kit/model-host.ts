@@ -57,6 +57,10 @@ export interface Loop {
   /** A prompt that was admitted begins its turn. */
   begin(sessionID: string): void
   end(sessionID: string, how: Outcome): void
+  /** The turn's next request: another message of the same turn. */
+  step(sessionID: string): void
+  /** The turn calls a tool, and the tool answers. */
+  call(sessionID: string, tool: string, output: string): void
   /** The host waits before it asks the provider again. */
   retry(sessionID: string, until: number): void
 }
@@ -143,11 +147,35 @@ export function modelHost(
     const finish = how === "stop" ? { finish: "stop" } : how === "dismissed" ? { finish: "tool-calls" } : {}
     const done = { ...open.info, time: { ...time, completed: now() }, ...error, ...finish } as AssistantMessage
     const text = { id: `${id}_0`, sessionID, messageID: id, type: "text", text: "Done." } as Part
-    say(sessionID, done, [text])
+    say(sessionID, done, [...open.parts, text])
     if (how !== "stop" && how !== "dismissed")
       emit({ type: "session.error", properties: { sessionID, error: ERRORS[how] } })
     emit({ type: "session.status", properties: { sessionID, status: { type: "idle" } } })
     emit({ type: "session.idle", properties: { sessionID } })
+  }
+
+  function step(sessionID: string) {
+    const turn = me.turns.get(sessionID)
+    if (!turn?.begun) return
+    const open = transcript(sessionID).findLast((message) => message.info.role === "assistant")!
+    const done = { ...open.info, time: { ...open.info.time, completed: now() }, finish: "tool-calls" }
+    say(sessionID, done as AssistantMessage, [...open.parts])
+    const info = { id: `msg_${++db.count}`, sessionID, role: "assistant", parentID: turn.messageID }
+    say(sessionID, { ...info, time: { created: now() } } as AssistantMessage, [])
+  }
+
+  function call(sessionID: string, tool: string, output: string) {
+    if (!me.turns.get(sessionID)?.begun) return
+    const open = transcript(sessionID).findLast((message) => message.info.role === "assistant")!
+    const messageID = open.info.id
+    const id = `${messageID}_${open.parts.length}`
+    const time = { start: now(), end: now() }
+    const state = { status: "completed", input: {}, output, title: "", metadata: {}, time }
+    say(sessionID, open.info, [
+      ...open.parts,
+      { id, sessionID, messageID, type: "tool", callID: id, tool, state } as Part,
+    ])
+    emit({ type: "message.part.updated", properties: { part: { sessionID, type: "tool", state } } })
   }
 
   const host: Partial<Host> = {
@@ -241,6 +269,8 @@ export function modelHost(
     },
     begin,
     end,
+    step,
+    call,
     retry(sessionID, until) {
       const turn = me.turns.get(sessionID)
       if (!turn?.begun) return

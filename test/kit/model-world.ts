@@ -192,7 +192,13 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
       others: () => processes.filter((other) => other !== process),
       emit: (event) => void mail.push({ to: process, event }),
     })
-    Object.assign(process, { begin: doors.begin, end: doors.end, retry: doors.retry })
+    Object.assign(process, {
+      begin: doors.begin,
+      end: doors.end,
+      step: doors.step,
+      call: doors.call,
+      retry: doors.retry,
+    })
     process.run(() => {
       const supervision = makeSupervision({
         doors,

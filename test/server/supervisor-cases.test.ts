@@ -1,7 +1,8 @@
-import { afterEach, expect, test, vi } from "vitest"
+import { afterEach, describe, expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
 import type { Options } from "../../src/core/options.ts"
 import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
+import { contextMark } from "../../src/core/turn.ts"
 import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
 import { over } from "./supervisor-model.ts"
 
@@ -103,6 +104,112 @@ test("C056 a prompt that is taken and lost is sent again once, and then the card
   )
   await world.advance(2_000)
   expect(process.turns.get(id)?.begun).toBe(true)
+})
+
+const texts = (world: World, id: string) =>
+  (world.db.transcripts.get(id) ?? []).flatMap(({ parts }) =>
+    parts.flatMap((part) => ("text" in part ? [part.text] : [])),
+  )
+const kinds = (world: World, id: string) =>
+  (world.db.transcripts.get(id) ?? []).map((message) => contextMark(message)?.kind ?? message.info.role)
+
+test("a prompt that never arrived is what a word or r sends, once, with all that it brought along", async () => {
+  const { world, process, id } = await begin()
+  process.losing = { name: "UnknownError", data: { message: "no such agent" } }
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  await world.advance(300_000)
+  expect(texts(world, id).filter((text) => text.startsWith("Please do task"))).toEqual([])
+  delete process.losing
+  await over(
+    world,
+    process.run(() => process.handlers["task.tell"]({ sessionID: id, text: "Mind the gap." })),
+  )
+  await world.advance(2_000)
+  expect(kinds(world, id)).toEqual(["task", "tell", "user", "assistant"])
+  expect(texts(world, id).slice(1, 3)).toEqual(["Mind the gap.", "Please do task #1: Task 1"])
+})
+
+describe("what the person tells into a running turn", () => {
+  const tellIt = (world: World, process: Process, id: string) =>
+    over(
+      world,
+      process.run(() => process.handlers["task.tell"]({ sessionID: id, text: "Mind the gap." })),
+    )
+
+  test("is read before Review, also when the turn was in its last step", async () => {
+    const { world, process, id } = await working()
+    await tellIt(world, process, id)
+    process.run(() => process.end(id, "stop"))
+    await world.advance(5_000)
+    expect(columnIn(world, id)).toBe("in_progress")
+    expect(process.turns.get(id)?.begun).toBe(true)
+    expect(kinds(world, id)).toEqual(["task", "user", "assistant", "tell", "user", "assistant"])
+    process.run(() => process.end(id, "stop"))
+    await world.advance(5_000)
+    expect(columnIn(world, id)).toBe("review")
+    expect(kinds(world, id)).toHaveLength(6)
+  })
+
+  test("and read by the turn itself costs no request", async () => {
+    const { world, process, id } = await working()
+    await tellIt(world, process, id)
+    // The hooks around a tool call bring it in; the next step reads it.
+    await over(
+      world,
+      process.run(() => process.supervision.inject.aroundTool(id, "call_1")),
+    )
+    process.run(() => process.step(id))
+    process.run(() => process.end(id, "stop"))
+    await world.advance(5_000)
+    expect(columnIn(world, id)).toBe("review")
+    expect(kinds(world, id)).toEqual(["task", "user", "assistant", "tell", "assistant"])
+  })
+
+  test.each(Array.from({ length: 12 }, (_, n) => n * 4))(
+    "is read once, whatever dies after %i calls",
+    async (calls) => {
+      const { world, process, id } = await working({ resume: "auto" })
+      await tellIt(world, process, id)
+      world.kill(process, calls)
+      process.run(() => process.end(id, "stop"))
+      await world.advance(5_000)
+      if (process.alive) world.kill(process)
+      const next = world.start()
+      await world.advance(60_000)
+      expect(columnIn(world, id)).toBe("in_progress")
+      expect(next.turns.get(id)?.begun).toBe(true)
+      next.run(() => next.end(id, "stop"))
+      await world.advance(20_000)
+      expect(columnIn(world, id)).toBe("review")
+      expect(kinds(world, id).filter((kind) => kind === "tell")).toHaveLength(1)
+      expect(world.db.wrong).toEqual([])
+    },
+  )
+})
+
+test("C076 a reviewer that repeats a report that cannot be read is ended, and the review counts as not done", async () => {
+  const { world, process, id, reviewer } = await reviewing()
+  for (let n = 0; n < 4; n++) process.run(() => process.call(reviewer, "kagan_findings", "Not recorded: no summary"))
+  await world.advance(2_000)
+  expect(process.turns.has(reviewer)).toBe(true)
+  process.run(() => process.call(reviewer, "kagan_findings", "Not recorded: no summary"))
+  await world.advance(20_000)
+  expect(process.turns.has(reviewer)).toBe(false)
+  expect(stateOf(world, process, id)).toMatchObject({
+    kind: "review_failed",
+    text: "review failed: its report could not be read 5 times: Not recorded: no summary",
+  })
+  expect(reviewers(world, id)).toHaveLength(1)
+  const approved = await over(
+    world,
+    process.run(() =>
+      process.handlers["task.approve"]({ sessionID: id, snapshot: world.task(id)!.review!.snapshot!.commit }),
+    ),
+  )
+  expect(approved).toMatchObject({ ok: false, error: { refusal: { kind: "review_failed" } } })
 })
 
 test("C056 a helper whose prompt is lost fails with the host's words, and opens nothing", async () => {

@@ -1,11 +1,15 @@
-import { wakeAgain } from "../../core/moves.ts"
+import { sendAgain, wakeAgain } from "../../core/moves.ts"
 import { workText } from "../../core/prompts.ts"
 import type { Done, RequestFailure } from "../../core/protocol.ts"
 import { ok, type Result } from "../../core/result.ts"
-import { columnOf, workingSession, type Task } from "../../core/task.ts"
+import { columnOf, workingSession, type Task, type TaskMeta, type WakeIntent } from "../../core/task.ts"
+import { TOLD } from "../../core/turn.ts"
+import type { HostFailure } from "../../shared/host.ts"
 import { endLeftCommands } from "../left-commands.ts"
 import { failed, refused } from "../moves.ts"
 import type { Desk, Handlers } from "../requests.ts"
+
+type Told = Result<void, { readonly text: string }>
 
 const REST_LIMIT_MS = 10_000
 const REST_STEP_MS = 100
@@ -19,15 +23,48 @@ export function agentRequests(
 
   async function wake(task: Task, purpose: "tell" | "resume", text: string): Promise<Result<Done, RequestFailure>> {
     let moved = false
+    const before = await unsaid(task)
+    if (!before.ok) return failed(before.error.text)
+    let told: Told = ok()
     const updated = await tasks.update(task.meta.sessionID, (meta) => {
       moved = columnOf(meta) !== "in_progress"
       if (moved) return undefined
-      return wakeAgain(meta, purpose, { now: project.clock.now(), seed: project.seed() }, text)
+      const intent = meta.run?.intent
+      if (!intent || intent.id !== before.value?.id)
+        return wakeAgain(meta, purpose, { now: project.clock.now(), seed: project.seed() }, text)
+      // The words go along with it, before it.
+      if (purpose === "tell") told = tell(meta, text)
+      return told.ok ? sendAgain(meta, intent) : undefined
     })
     if (!updated.ok) return failed(updated.error.text)
+    if (!told.ok) return failed(`not told: ${told.error.text}`)
     if (moved) return refused({ kind: "not_in_column", needed: "in_progress" })
     await project.remember(task.meta.sessionID, { kind: "edit", text: purpose === "tell" ? "told" : "resumed by you" })
     return ok({ text: purpose === "tell" ? "told" : "resumed" })
+  }
+
+  /** The prompt that was wanted before and does not stand in the transcript. */
+  async function unsaid({ meta }: Task): Promise<Result<WakeIntent | undefined, HostFailure>> {
+    const intent = meta.run?.intent
+    if (!intent || intent.deliveredAt !== undefined) return ok(undefined)
+    const stored = await host.message(workingSession(meta), intent.messageID)
+    if (!stored.ok && stored.error.kind !== "not_found") return stored
+    return ok(stored.ok && stored.value ? undefined : intent)
+  }
+
+  const tell = (meta: TaskMeta, text: string): Told =>
+    project.tell(workingSession(meta), meta.worktree, { source: `person:${meta.taskNumber}`, kind: TOLD, text })
+
+  /** Told into a running turn, under the lock, so that the card does not enter Review without it meanwhile. */
+  async function tellRunning(task: Task, text: string): Promise<Result<Done, RequestFailure>> {
+    let told: Told | undefined
+    const updated = await tasks.update(task.meta.sessionID, (meta) => {
+      if (columnOf(meta) === "in_progress") told = tell(meta, text)
+      return undefined
+    })
+    if (!updated.ok) return failed(updated.error.text)
+    if (!told) return refused({ kind: "not_in_column", needed: "in_progress" })
+    return told.ok ? ok({ text: "told; it is read at the next step" }) : failed(`not told: ${told.error.text}`)
   }
 
   return {
@@ -36,15 +73,11 @@ export function agentRequests(
         const words = text.trim()
         if (!words) return refused({ kind: "invalid", text: "there is nothing to tell" })
         if (columnOf(task.meta) !== "in_progress") return refused({ kind: "not_in_column", needed: "in_progress" })
+        const facts = supervisor.factsOf(sessionID)
+        const { intent, stoppedAt } = task.meta.run ?? {}
+        const begins = intent !== undefined && intent.deliveredAt === undefined && !facts?.lost
         // A turn that the person stopped is over, whatever the last look still saw of it: it would not be read there.
-        if (supervisor.factsOf(sessionID)?.activity.kind === "busy" && task.meta.run?.stoppedAt === undefined) {
-          project.tell(workingSession(task.meta), task.meta.worktree, {
-            source: `person:${task.meta.taskNumber}`,
-            kind: "tell",
-            text: words,
-          })
-          return ok({ text: "told; it is read at the next step" })
-        }
+        if ((facts?.activity.kind === "busy" || begins) && stoppedAt === undefined) return tellRunning(task, words)
         return wake(task, "tell", words)
       }),
 
