@@ -5,7 +5,7 @@ import { parseFindings, type FindingsReport } from "../core/findings.ts"
 import { parsePlannedTasks, type PlannedTask } from "../core/planning.ts"
 import type { Result } from "../core/result.ts"
 import type { Assessment } from "../core/task.ts"
-import { BOARD_TOOL, CREATE_TASKS_TOOL, FINDINGS_TOOL, INTAKE_TOOL } from "./config.ts"
+import { BOARD_TOOL, CREATE_TASKS_TOOL, FINDINGS_TOOL, INTAKE_TOOL, PLAN_AGENT, PLAN_COMMAND } from "./config.ts"
 
 /**
  * Where reports go. Who may report is judged there, by the session that calls; the answers are for the model to read.
@@ -92,7 +92,8 @@ export function kaganTools(reports: HelperReports): Record<string, ToolDefinitio
           }),
         ),
       },
-      execute: (args, context) =>
+      execute: async (args, context) =>
+        refusedAgent(context) ??
         answer(CREATE_TASKS_TOOL, args, context, parsePlannedTasks, (tasks) =>
           reports.createTasks(context.sessionID, tasks),
         ),
@@ -100,7 +101,7 @@ export function kaganTools(reports: HelperReports): Record<string, ToolDefinitio
     [BOARD_TOOL]: {
       description: "The person's board: every task with its number, column and state.",
       args: {},
-      execute: async (_args, context) => textOf(await reports.board(context.sessionID)),
+      execute: async (_args, context) => refusedAgent(context) ?? textOf(await reports.board(context.sessionID)),
     },
   }
 
@@ -116,6 +117,14 @@ export function kaganTools(reports: HelperReports): Record<string, ToolDefinitio
     reports.unreadable(context.sessionID, tool, read.error)
     return read.error
   }
+}
+
+/**
+ * Planning belongs to `/kagan-task`. A rule of an agent that another plugin adds after ours may show our tools to it;
+ * they do nothing there.
+ */
+function refusedAgent(context: ToolContext): string | undefined {
+  return context.agent === PLAN_AGENT ? undefined : `Refused: only /${PLAN_COMMAND} plans tasks for the board.`
 }
 
 function textOf(result: Result<string, string>): string {

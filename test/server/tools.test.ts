@@ -20,8 +20,8 @@ function setup(change: Partial<HelperReports> = {}) {
     unreadable: (...args) => void calls.push(["unreadable", ...args]),
     ...change,
   })
-  const run = (name: string, args: unknown, sessionID = "ses_1") =>
-    tools[name]!.execute(args as never, { sessionID } as ToolContext)
+  const run = (name: string, args: unknown, sessionID = "ses_1", agent = "kagan-plan") =>
+    tools[name]!.execute(args as never, { sessionID, agent } as ToolContext)
   return { tools, calls, run }
 }
 
@@ -44,6 +44,15 @@ describe("the four tools", () => {
       },
     })
     for (const tool of Object.values(tools)) expect(tool.description).toMatch(/\w/)
+  })
+
+  test("those that plan do nothing for another agent than the planner's", async () => {
+    const { calls, run } = setup()
+    for (const agent of ["build", "kagan-helper", "", "Kagan-Plan"]) {
+      expect(await run("kagan_create_tasks", { tasks: [{ title: "a" }] }, "ses_1", agent)).toMatch(/^Refused/)
+      expect(await run("kagan_board", {}, "ses_1", agent)).toMatch(/^Refused/)
+    }
+    expect(calls).toEqual([])
   })
 
   test("pass on what they read, with the session that called", async () => {
