@@ -1,5 +1,4 @@
-import { execFile } from "node:child_process"
-import { spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -76,13 +75,14 @@ afterAll(async () => {
   await repo?.dispose()
 })
 
-const library = (path: string) => JSON.stringify(fileURLToPath(import.meta.resolve(path)))
+const library = JSON.stringify(fileURLToPath(import.meta.resolve("isomorphic-git")))
+const overHTTP = JSON.stringify(fileURLToPath(import.meta.resolve("isomorphic-git/http/node")))
 const refs = () => repo.git("-C", remote, "for-each-ref", "--format=%(refname)")
 
 /** Runs the library in a process of its own, as an agent's command would; answers what it said. */
 function push(options: object): Promise<string> {
   const script = `
-const fs = require("fs"), git = require(${library("isomorphic-git")}), http = require(${library("isomorphic-git/http/node")})
+const fs = require("fs"), git = require(${library}), http = require(${overHTTP})
 git.push({ fs, http: http.default ?? http, ...${JSON.stringify(options)} })
   .then(({ ok }) => console.log(ok ? "pushed" : "refused"), (error) => console.log("failed: " + error.message))`
   return new Promise((resolve) => {
