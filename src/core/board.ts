@@ -281,14 +281,22 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   }
   if (validator.state === "failed")
     return state("review_failed", `review failed: ${validator.reason ?? "no reason given"}`, true)
+  const seen = partText(meta)
   if (review.ruled < review.findings) {
-    return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled`, true)
+    const also = seen === "" ? "" : ` · ${seen}`
+    return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled${also}`, true)
   }
   if (facts?.conflicts?.length) {
     return state("conflicts", `conflicts with ${task.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
-  return state("approvable", `${review.findings === 0 ? "no findings: approve" : "all ruled: approve"}${outside}`, true)
+  const read = seen === "" ? "" : ` (${seen})`
+  return state("approvable", `${review.findings === 0 ? "no findings" : "all ruled"}${read}: approve${outside}`, true)
+}
+
+/** What a review that saw only part of the change says of itself; empty for one that saw everything. */
+export function partText({ review }: TaskMeta): string {
+  return review?.partial ? `reviewed ${review.partial.shown} of ${plural(review.partial.total, "file")}` : ""
 }
 
 /** `4m`, `2h 5m`, `3d`: whole units, never negative. */

@@ -138,6 +138,7 @@ const taskFields: Fields = {
       snapshot: snapshot.optional(),
       checks: checks.optional(),
       validator: z.object(helper).optional(),
+      partial: z.object({ shown: int.min(0), total: int.min(0) }).optional(),
       findings: int.min(0),
       ruled: int.min(0),
       fix: int.min(0),
@@ -173,6 +174,7 @@ const assessment = z.object({
   modeReason: text,
   split: z.array(z.object({ title: text, description: text, dependsOn: z.array(int).optional() })).optional(),
 })
+const location = z.object({ path: text, line: int.optional(), endLine: int.optional() })
 const finding = z.object({
   id,
   kind: z.enum(FINDING_KINDS),
@@ -180,7 +182,7 @@ const finding = z.object({
   confidence: z.number().min(0).max(10).nullable(),
   title: text,
   detail: text,
-  location: z.object({ path: text, line: int.optional(), endLine: int.optional() }).optional(),
+  location: location.optional(),
   citation: z.enum(["verified", "file", "unchanged_line", "no_line", "no_file", "none"]),
   count: int.optional(),
 })
@@ -203,13 +205,26 @@ const roleFields: Record<"intake" | "validator" | "worker", Fields> = {
         z.object({ decision: int.min(0), kind: z.enum(["approved", "overridden"]), text: text.optional(), at }),
       ),
     },
+    instruction: { type: text },
   },
   validator: {
     ...helperFields,
     validatorParent: { type: id, required: true, fallback: "" },
     snapshot: { type: hash, required: true, fallback: "" },
+    material: { type: z.object({ shown: int.min(0), total: int.min(0), left: z.array(text).max(100) }) },
     summary: { type: text },
     findings: { type: z.array(finding) },
+    repeated: {
+      type: z.array(
+        z.object({
+          title: text,
+          location: location.optional(),
+          finding: id,
+          generation: int.min(1),
+          disposition: z.enum(["fix", "intended", "ignored"]),
+        }),
+      ),
+    },
     rulings: {
       type: z.array(
         z.object({

@@ -298,3 +298,9 @@ export function readModel(text: string): { providerID: string; modelID: string }
   if (slash <= 0 || slash === text.length - 1) return undefined
   return { providerID: text.slice(0, slash), modelID: text.slice(slash + 1) }
 }
+
+/** The models of other providers than this one first, each group in its order. */
+export function otherProviderFirst(models: readonly string[], providerID: string): readonly string[] {
+  const same = (model: string) => readModel(model)?.providerID === providerID
+  return [...models.filter((model) => !same(model)), ...models.filter(same)]
+}

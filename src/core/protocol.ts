@@ -56,6 +56,10 @@ export type DiffFileReply = {
   /** Unified text of this file, bounded; empty with `note` for binary or folded ones. */
   readonly patch: string
   readonly note?: string
+  /** The change in a few words, modes and all. */
+  readonly change?: string
+  /** The patch is only the beginning of the change. */
+  readonly cut?: boolean
 }
 
 export type Requests = {

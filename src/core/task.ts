@@ -80,6 +80,8 @@ export type Review = {
   readonly snapshot?: SnapshotRef
   readonly checks?: ChecksSummary
   readonly validator?: HelperPointer
+  /** How much of the change the reviewer was shown, where that was not all of it. */
+  readonly partial?: { readonly shown: number; readonly total: number }
   readonly findings: number
   readonly ruled: number
   /** How many are ruled "fix". */
@@ -248,6 +250,19 @@ export type Ruling = {
   readonly at: number
 }
 
+/** What of a change a reviewer was shown: whole files, of how many, and the first of those that were left out or cut. */
+export type ReviewedMaterial = { readonly shown: number; readonly total: number; readonly left: readonly string[] }
+
+/** A finding that only says again what was ruled on in an earlier review. */
+export type RepeatedFinding = {
+  readonly title: string
+  readonly location?: Location
+  /** The finding that it repeats, and the iteration of that. */
+  readonly finding: string
+  readonly generation: number
+  readonly disposition: Disposition
+}
+
 export type IntakeMeta = {
   readonly v: number
   readonly role: "intake"
@@ -260,6 +275,8 @@ export type IntakeMeta = {
   readonly claimedAt?: number
   readonly assessment?: Assessment
   readonly answers?: readonly Answer[]
+  /** The instruction in the person's words, in place of the assessment's. */
+  readonly instruction?: string
 }
 
 export type ValidatorMeta = {
@@ -273,8 +290,12 @@ export type ValidatorMeta = {
   readonly attempt?: number
   readonly claimedAt?: number
   readonly snapshot: string
+  /** How much of the change it was shown. */
+  readonly material?: ReviewedMaterial
   readonly summary?: string
   readonly findings?: readonly Finding[]
+  /** What it reported although the person had set it aside on code that is unchanged. */
+  readonly repeated?: readonly RepeatedFinding[]
   readonly rulings?: readonly Ruling[]
 }
 

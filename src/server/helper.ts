@@ -36,10 +36,22 @@ export type HelperSpec = {
   readonly role: HelperRole
   title(task: Task): string
   meta(task: Task): Omit<IntakeMeta, "sessionID"> | Omit<ValidatorMeta, "sessionID">
-  models(): readonly string[]
+  /** Those to try, in turn with each attempt; none: the task's own. */
+  models(task: Task): Promise<readonly string[]>
   agent(): string | undefined
   /** The whole prompt; may fail where its material cannot be read. */
   prompt(task: Task): Promise<Result<string, HelperFailure>>
+}
+
+/** Where the words stand that the person gave along when they asked a helper again. */
+export function remarkPath(project: Project, { meta }: Task, role: HelperRole): string {
+  return `${project.store.paths.session(meta.sessionID).dir}/remark-${role}-${meta.generation}.md`
+}
+
+/** Those words, for the helper's prompt; none where there are none. */
+export async function remarkOf(project: Project, task: Task, role: HelperRole): Promise<string | undefined> {
+  const read = await project.store.readText(remarkPath(project, task, role))
+  return read.ok && read.value.trim() !== "" ? read.value.trim() : undefined
 }
 
 export function pointerOf(meta: TaskMeta, role: HelperRole): HelperPointer | undefined {
@@ -135,7 +147,7 @@ export async function promptHelper(
   const again = died && died.messageID !== messageID(pointer.at, first) ? died : undefined
   const prompt = again ? ok(GO_ON) : await spec.prompt(task)
   if (!prompt.ok) return prompt
-  const models = spec.models()
+  const models = await spec.models(task)
   const chosen = models.length > 0 ? readModel(models[(pointer.attempt - 1) % models.length]!) : undefined
   const seed = again ? `${first}:${again.messageID}` : first
   const at = again ? again.at + 1 : pointer.at

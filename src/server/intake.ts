@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../core/result.ts"
 import { METADATA_VERSION, type Answer, type Assessment, type IntakeMeta, type Task } from "../core/task.ts"
 import type { DecisionAnswer, RequestFailure } from "../core/protocol.ts"
 import { isReason } from "../core/rules.ts"
-import type { HelperFailure, HelperSpec } from "./helper.ts"
+import { remarkOf, type HelperFailure, type HelperSpec } from "./helper.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { describe } from "./describe.ts"
@@ -20,9 +20,10 @@ export function intakeSpec(project: Project): HelperSpec {
       intakeParent: task.meta.sessionID,
       generation: task.meta.generation,
     }),
-    models: () => (project.options().intake.model ? [project.options().intake.model!] : []),
+    models: async () => (project.options().intake.model ? [project.options().intake.model!] : []),
     agent: () => project.options().intake.agent,
     async prompt(task) {
+      const remark = await remarkOf(project, task, "intake")
       return ok(
         intakePrompt({
           taskNumber: task.meta.taskNumber,
@@ -30,6 +31,7 @@ export function intakeSpec(project: Project): HelperSpec {
           description: await describe(project, task.meta),
           baseBranch: task.meta.baseBranch,
           ...(task.meta.scope ? { scope: task.meta.scope } : {}),
+          ...(remark ? { remark } : {}),
           nonce: project.seed(),
         }),
       )

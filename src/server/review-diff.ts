@@ -1,4 +1,4 @@
-import { unifiedText, type Diff, type DiffFile } from "../core/diff.ts"
+import { describeChange, unifiedText, type Diff, type DiffFile } from "../core/diff.ts"
 import type { DiffFileReply } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { SnapshotRef } from "../core/task.ts"
@@ -38,6 +38,8 @@ function fileReply(file: DiffFile): DiffFileReply {
     insertions: file.insertions ?? 0,
     deletions: file.deletions ?? 0,
     patch: text,
+    change: describeChange(file),
+    ...(cut ? { cut } : {}),
     ...(note ? { note } : {}),
   }
 }

@@ -132,7 +132,8 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
         await pass("diff")
         const edited = !snapshot.commit.slice(4, 12).match(/^0+$/)
         const file = { path: "a.txt", kind: "text", insertions: 1, deletions: 0, patch: "" }
-        return ok({ diff: undefined as never, files: edited ? [file] : [] })
+        const diff = { from: snapshot.base, to: snapshot.commit, files: [], insertions: 0, deletions: 0 }
+        return ok({ diff, files: edited ? [file] : [] })
       },
       cite: async () => ok([]),
       async merge(meta) {

@@ -3,7 +3,7 @@ import { isReason, judgeSendBack } from "../../core/rules.ts"
 import { columnOf } from "../../core/task.ts"
 import { approveTask, leaveTask } from "../approve.ts"
 import { readChecks } from "../checks.ts"
-import { pointerOf, withPointer } from "../helper.ts"
+import { pointerOf, remarkPath, withPointer } from "../helper.ts"
 import { answerDecisions, waiveIntake } from "../intake.ts"
 import { failed, refused } from "../moves.ts"
 import { done, moveReply, type Desk, type Handlers } from "../requests.ts"
@@ -36,22 +36,32 @@ export function judgingRequests({
     "intake.waive": ({ sessionID, reason }) =>
       on(sessionID, async (task) => done(await waiveIntake(project, task, reason))),
 
-    "helper.retry": ({ sessionID, role }) =>
+    "helper.retry": ({ sessionID, role, remark }) =>
       on(sessionID, async (task) => {
         const pointer = pointerOf(task.meta, role)
         if (!pointer) return refused({ kind: "nothing_runs" })
         if (pointer.state === "running" || pointer.state === "claimed") return refused({ kind: "stop_first" })
+        const words = remark?.trim()
+        // Before the pointer goes: whoever looks next asks with it.
+        if (words) {
+          const written = await store.writeText(remarkPath(project, task, role), words)
+          if (!written.ok) return failed(written.error.text)
+        }
         const updated = await tasks.update(sessionID, (meta) => {
           const now = pointerOf(meta, role)
           if (now?.state !== pointer.state || now.at !== pointer.at) return undefined
           if (role === "intake") return columnOf(meta) === "backlog" ? { ...meta, intake: undefined } : undefined
           return columnOf(meta) === "review" && meta.review && meta.merge?.state !== "claimed"
-            ? { ...meta, review: { ...meta.review, validator: undefined, findings: 0, ruled: 0, fix: 0 } }
+            ? {
+                ...meta,
+                review: { ...meta.review, validator: undefined, partial: undefined, findings: 0, ruled: 0, fix: 0 },
+              }
             : undefined
         })
         if (!updated.ok) return failed(updated.error.text)
         if (!updated.value.changed)
           return refused({ kind: "not_in_column", needed: role === "intake" ? "backlog" : "review" })
+        if (words) await project.remember(sessionID, { kind: "helper", text: `${role} asked again: ${words}` })
         return ok({ text: `${role} runs again` })
       }),
 

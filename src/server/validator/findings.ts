@@ -1,12 +1,23 @@
+import { plural } from "../../core/board.ts"
+import { repeats, type PriorRuling } from "../../core/carry.ts"
 import { numberFindings, placeFindings } from "../../core/citations.ts"
-import type { FindingsReport } from "../../core/findings.ts"
+import type { FindingsReport, ReportedFinding } from "../../core/findings.ts"
 import type { FindingRuling, RequestFailure } from "../../core/protocol.ts"
 import { err, ok, type Result } from "../../core/result.ts"
 import { isReason, rulingNeedsReason } from "../../core/rules.ts"
-import { columnOf, type Finding, type Ruling, type Task, type ValidatorMeta } from "../../core/task.ts"
+import {
+  columnOf,
+  type Citation,
+  type Finding,
+  type RepeatedFinding,
+  type Ruling,
+  type Task,
+  type ValidatorMeta,
+} from "../../core/task.ts"
 import type { HelperFailure } from "../helper.ts"
 import { failed, refused } from "../moves.ts"
 import type { Project } from "../project.ts"
+import { priorRulings } from "./prior.ts"
 
 /** Stores what the recorded validator reported, its citations checked against the snapshot. Once; a later call changes nothing. */
 export async function storeFindings(
@@ -30,12 +41,40 @@ export async function storeFindings(
     placed.map((finding) => finding.location),
   )
   if (!citations.ok) return err(`the snapshot could not be read: ${citations.error.text}`)
-  const findings = numberFindings(placed, citations.value)
+  const priors = await priorRulings(project, task.value.task, snapshot.commit, sessionID)
+  const sorted = withoutRepeats(placed, citations.value, priors)
+  const findings = numberFindings(sorted.placed, sorted.citations)
+  const { repeated } = sorted
   const stored = await project.tasks.updateHelper<ValidatorMeta>(sessionID, "validator", (meta) =>
-    meta.findings ? undefined : { ...meta, summary: report.summary, findings },
+    meta.findings
+      ? undefined
+      : { ...meta, summary: report.summary, findings, ...(repeated.length > 0 ? { repeated } : {}) },
   )
   if (!stored.ok) return err(stored.error.text)
+  if (stored.value.findings !== findings) return err("the findings were already reported; there is nothing more to do")
   return ok("Reported. Nothing more is needed: end your turn with one short sentence.")
+}
+
+/** What only says again what the person set aside, on code that is unchanged, is kept apart and asked about no more. */
+function withoutRepeats(
+  placed: readonly ReportedFinding[],
+  citations: readonly Citation[],
+  priors: readonly PriorRuling[],
+) {
+  const kept: number[] = []
+  const repeated: RepeatedFinding[] = []
+  for (const [index, finding] of placed.entries()) {
+    const prior = repeats(finding, priors)
+    if (!prior) {
+      kept.push(index)
+      continue
+    }
+    const { title, location } = finding
+    const { generation, ruling } = prior
+    const { finding: id, disposition } = ruling
+    repeated.push({ title, ...(location ? { location } : {}), finding: id, generation, disposition })
+  }
+  return { placed: kept.map((i) => placed[i]!), citations: kept.map((i) => citations[i] ?? "none"), repeated }
 }
 
 /** Counts the report into the task. */
@@ -44,8 +83,9 @@ export async function collectFindings(project: Project, task: Task): Promise<Res
   if (!pointer?.sessionID) return ok()
   const helper = await project.tasks.readHelper<ValidatorMeta>(pointer.sessionID, "validator")
   if (!helper.ok) return helper
-  const { findings, rulings } = helper.value
+  const { findings, rulings, material, repeated = [] } = helper.value
   if (!findings) return ok()
+  const partial = material && material.shown < material.total ? material : undefined
   const updated = await project.tasks.update(task.meta.sessionID, (meta) => {
     const now = meta.review?.validator
     if (!meta.review || now?.sessionID !== pointer.sessionID || now?.state !== "running") return undefined
@@ -54,14 +94,24 @@ export async function collectFindings(project: Project, task: Task): Promise<Res
       review: {
         ...meta.review,
         ...countRulings(findings, rulings ?? []),
+        partial: partial && { shown: partial.shown, total: partial.total },
         validator: { ...now, state: "done", at: project.clock.now() },
       },
     }
   })
   if (!updated.ok) return updated
   if (updated.value.changed) {
-    const text = `reviewer reported ${findings.length} ${findings.length === 1 ? "finding" : "findings"}`
-    await project.remember(task.meta.sessionID, { kind: "helper", text, helper: pointer.sessionID })
+    const text = [
+      `reviewer reported ${plural(findings.length, "finding")}`,
+      ...(repeated.length > 0 ? [`${repeated.length} more only repeated what you had ruled on`] : []),
+      ...(partial ? [`it was shown ${partial.shown} of ${partial.total} files`] : []),
+    ].join("; ")
+    await project.remember(task.meta.sessionID, {
+      kind: "helper",
+      text,
+      helper: pointer.sessionID,
+      findings: findings.length,
+    })
     project.push({ type: "notice", level: "info", text, taskNumber: task.meta.taskNumber })
   }
   return ok()

@@ -1,4 +1,5 @@
 import { createSignal, For, Show } from "solid-js"
+import { partText } from "../../core/board.ts"
 import { checksVerdict } from "../../core/checks.ts"
 import type { MergeStrategy } from "../../core/task.ts"
 import { openDialog, type App } from "../app.tsx"
@@ -66,6 +67,17 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
           width={space.width()}
           segments={[{ text: `Reviewer waived: ${validator?.reason ?? ""}`, tone: "warning" }]}
         />
+      </Show>
+      <Show when={partText(meta)}>
+        {(text) => (
+          <Line
+            width={space.width()}
+            segments={[
+              { text: "Review   ", tone: "muted" },
+              { text: text(), tone: "warning" },
+            ]}
+          />
+        )}
       </Show>
       <Show when={checks}>
         <Line

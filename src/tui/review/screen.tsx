@@ -1,6 +1,7 @@
 import type { BoxRenderable } from "@opentui/core"
 import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch } from "solid-js"
+import { partText } from "../../core/board.ts"
 import { fitPath } from "../../core/text.ts"
 import { useApp, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
@@ -95,7 +96,9 @@ function headOf(app: App, review: Review, width: number): Segment[] {
   if (!card) return []
   const total = review.judged().length
   const why = review.commands.when("kagan.approve", card)
+  const seen = partText(card.entry.meta)
   const right: Segment[] = [
+    { text: seen === "" ? "" : `${seen}  `, tone: "warning" },
     {
       text:
         total === 0
