@@ -281,7 +281,7 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   }
   if (validator.state === "failed")
     return state("review_failed", `review failed: ${validator.reason ?? "no reason given"}`, true)
-  const seen = partText(meta)
+  const seen = partText(task)
   if (review.ruled < review.findings) {
     const also = seen === "" ? "" : ` · ${seen}`
     return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled${also}`, true)
@@ -295,7 +295,7 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
 }
 
 /** What a review that saw only part of the change says of itself; empty for one that saw everything. */
-export function partText({ review }: TaskMeta): string {
+export function partText({ review }: Pick<TaskMeta, "review">): string {
   return review?.partial ? `reviewed ${review.partial.shown} of ${plural(review.partial.total, "file")}` : ""
 }
 

@@ -206,6 +206,16 @@ export async function failHelper(
   return ok()
 }
 
+/** Why this session may not report for its task now, in words for a model; undefined: it is the one that is waited for. */
+export function notAwaited(task: Task, role: HelperRole, sessionID: string): string | undefined {
+  const pointer = pointerOf(task.meta, role)
+  const what = role === "intake" ? "intake" : "review"
+  if (task.meta.trashedAt) return `its task was thrown away: this ${what} is over, end your turn`
+  if (pointer?.sessionID !== sessionID) return `another ${what} has taken its place: this one is over, end your turn`
+  if (pointer.state === "done") return "it was already reported; there is nothing more to do, end your turn"
+  return pointer.state === "running" ? undefined : `nobody waits for this ${what} any more: end your turn`
+}
+
 /** One try of a helper: what the claim says, and the child repeats. */
 type Try = { readonly attempt: number; readonly claimedAt: number }
 

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../core/result.ts"
 import { METADATA_VERSION, type Answer, type Assessment, type IntakeMeta, type Task } from "../core/task.ts"
 import type { DecisionAnswer, RequestFailure } from "../core/protocol.ts"
 import { isReason } from "../core/rules.ts"
-import { remarkOf, type HelperFailure, type HelperSpec } from "./helper.ts"
+import { notAwaited, remarkOf, type HelperFailure, type HelperSpec } from "./helper.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { describe } from "./describe.ts"
@@ -45,6 +45,12 @@ export async function storeAssessment(
   sessionID: string,
   assessment: Assessment,
 ): Promise<Result<string, string>> {
+  const before = await project.tasks.readHelper<IntakeMeta>(sessionID, "intake")
+  if (!before.ok) return err(before.error.text)
+  const task = await project.tasks.read(before.value.intakeParent)
+  if (!task.ok) return err(`its task is not there any more: ${task.error.text}`)
+  const over = before.value.assessment ? undefined : notAwaited(task.value.task, "intake", sessionID)
+  if (over) return err(over)
   const helper = await project.tasks.updateHelper<IntakeMeta>(sessionID, "intake", (meta) =>
     meta.assessment ? undefined : { ...meta, assessment },
   )

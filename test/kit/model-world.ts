@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { DiffFile } from "../../src/core/diff.ts"
 import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
+import type { DiffFileReply } from "../../src/core/protocol.ts"
 import { ok } from "../../src/core/result.ts"
 import { columnOf, METADATA_VERSION, type TaskMeta } from "../../src/core/task.ts"
 import { makeHandlers, type Handlers } from "../../src/server/requests.ts"
@@ -48,6 +50,9 @@ export interface World {
   random(n: number): number
   /** The files of this worktree change. */
   edit(worktree: string): void
+  /** What every diff says of places, and what of each is there to read, where that matters. */
+  changed: readonly DiffFile[]
+  shown?: readonly DiffFileReply[]
   task(sessionID: string): TaskMeta | undefined
   /** How often each snapshot was merged. */
   readonly merges: Map<string, number>
@@ -132,10 +137,10 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
         await pass("diff")
         const edited = !snapshot.commit.slice(4, 12).match(/^0+$/)
         const file = { path: "a.txt", kind: "text", insertions: 1, deletions: 0, patch: "" }
-        const diff = { from: snapshot.base, to: snapshot.commit, files: [], insertions: 0, deletions: 0 }
-        return ok({ diff, files: edited ? [file] : [] })
+        const diff = { from: snapshot.base, to: snapshot.commit, files: world.changed, insertions: 0, deletions: 0 }
+        return ok({ diff, files: world.shown ?? (edited ? [file] : []) })
       },
-      cite: async () => ok([]),
+      cite: async (_diff, locations) => ok(locations.map((one) => (one ? ("verified" as const) : ("none" as const)))),
       async merge(meta) {
         const { snapshot } = meta.merge!
         await pass("merge")
@@ -304,6 +309,7 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
       jumped += ms
     },
     events: { drop: 0, twice: 0 },
+    changed: [],
     random,
     edit: (worktree) => void versions.set(worktree, (versions.get(worktree) ?? 0) + 1),
     task: (sessionID) => db.sessions.get(sessionID)?.metadata?.kagan as TaskMeta | undefined,

@@ -14,7 +14,7 @@ import {
   type Task,
   type ValidatorMeta,
 } from "../../core/task.ts"
-import type { HelperFailure } from "../helper.ts"
+import { notAwaited, type HelperFailure } from "../helper.ts"
 import { failed, refused } from "../moves.ts"
 import type { Project } from "../project.ts"
 import { priorRulings } from "./prior.ts"
@@ -29,7 +29,9 @@ export async function storeFindings(
   if (!before.ok) return err(before.error.text)
   if (before.value.findings) return err("the findings were already reported; there is nothing more to do")
   const task = await project.tasks.read(before.value.validatorParent)
-  if (!task.ok) return err(task.error.text)
+  if (!task.ok) return err(`its task is not there any more: ${task.error.text}`)
+  const over = notAwaited(task.value.task, "validator", sessionID)
+  if (over) return err(over)
   const snapshot = task.value.task.meta.review?.snapshot
   if (!snapshot || snapshot.commit !== before.value.snapshot)
     return err("a newer snapshot is under review: this report comes too late")
