@@ -7,6 +7,7 @@ import { changedFiles, lookUp, type ChangedFile } from "./history.ts"
 import { explainBlocked, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { readStatus } from "./status.ts"
+import { foldersAbove } from "./tree-edit.ts"
 import { adminFolder, type WorktreeEntry } from "./worktree-state.ts"
 
 /** More than these and the whole checkout is looked at. */
@@ -116,7 +117,7 @@ async function newFolders(
   changes: readonly ChangedFile[],
 ): GitResult<readonly string[]> {
   const parents = [
-    ...new Set(changes.filter((change) => change.kind === "added").flatMap((change) => parentsOf(change.path))),
+    ...new Set(changes.filter((change) => change.kind === "added").flatMap((change) => foldersAbove(change.path))),
   ]
   if (parents.length === 0) return ok([])
   const found = await lookUp(
@@ -132,14 +133,8 @@ async function newFolders(
  */
 function overlap(paths: readonly string[]): (path: string) => boolean {
   const exact = new Set(paths)
-  const above = new Set(paths.flatMap(parentsOf))
-  return (path) => exact.has(path) || above.has(path) || parentsOf(path).some((parent) => exact.has(parent))
-}
-
-function parentsOf(path: string): string[] {
-  const parents: string[] = []
-  for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) parents.push(path.slice(0, at))
-  return parents
+  const above = new Set(paths.flatMap(foldersAbove))
+  return (path) => exact.has(path) || above.has(path) || foldersAbove(path).some((parent) => exact.has(parent))
 }
 
 export function inTheWay(

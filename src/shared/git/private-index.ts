@@ -1,4 +1,4 @@
-import { copyFile, lstat, mkdir, readFile, stat, utimes } from "node:fs/promises"
+import { copyFile, link, lstat, mkdir, readFile, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { ok } from "../../core/result.ts"
 import { decodePath, joinNul, pathIn } from "./bytes.ts"
@@ -10,19 +10,28 @@ import { gitLink } from "./worktree-state.ts"
 const PLAIN = "H".charCodeAt(0)
 
 /**
- * Makes a private index for a worktree: a copy of its own, so that only what changed has to be read, without the flags
- * that hide edits. Where it has none, the last commit.
+ * Makes a private index for a worktree: a second name of its own, which stays what it is when git replaces that one, or
+ * a copy without the flags that hide edits. Where it has none, the last commit.
  */
 export async function seedIndex(git: Git, worktree: string, index: string): GitResult<void> {
   await mkdir(dirname(index), { recursive: true })
   const source = join((await gitLink(worktree)) ?? join(worktree, ".git"), "index")
-  const copied = await copyIndex(source, index).catch((error: NodeJS.ErrnoException) => error)
-  if (copied instanceof Error) {
-    if (copied.code !== "ENOENT") throw copied
+  const named = await nameIndex(source, index).catch((error: NodeJS.ErrnoException) => error)
+  if (named instanceof Error) {
+    if (named.code !== "ENOENT") throw named
     const read = await git.run(["read-tree", "HEAD"], { cwd: worktree, env: { GIT_INDEX_FILE: index } })
     return read.ok ? ok() : read
   }
   return mayHide(await readFile(index)) ? reveal(git, worktree, index) : ok()
+}
+
+/** Git never writes into an index file but puts a new one in its place. */
+async function nameIndex(from: string, to: string): Promise<void> {
+  const linked = await link(from, to).catch((error: NodeJS.ErrnoException) => error)
+  if (linked === undefined) return
+  if (linked.code === "ENOENT") throw linked
+  // A file system without links, or one of many.
+  await copyIndex(from, to)
 }
 
 /**

@@ -8,6 +8,7 @@ import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import { seedIndex } from "./private-index.ts"
 import type { Git } from "./runner.ts"
+import { editTree, type TreeEdits, type TreeEntry } from "./tree-edit.ts"
 
 export interface TreeRequest {
   readonly git: Git
@@ -38,37 +39,53 @@ export interface WorkingTree {
 }
 
 const LIMITS: UntrackedLimits = { bytes: 10 * 1024 * 1024, count: 2_000 }
+/** The mode of a path that is not there. */
+const NOTHING = "000000"
 let calls = 0
 
 /**
  * Writes the exact tree of a worktree: tracked and untracked files as they lie on disk, ignored and excluded ones out.
- * Works on a private copy of the index, so neither index nor HEAD nor any file of the worktree is touched.
+ * Reads a private name of the index, so neither index nor HEAD nor any file of the worktree is touched, and an index
+ * that another git replaces meanwhile is not half old and half new.
  */
 export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTree> {
   const index = `${wanted.indexFile}.${process.pid}-${++calls}`
+  const small = `${index}s`
   try {
     await sweep(wanted.indexFile)
-    const [seeded, guard] = await Promise.all([
+    const [seeded, guard, head] = await Promise.all([
       seedIndex(wanted.git, wanted.worktree, index),
       wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
+      headTree(wanted.git, wanted.worktree),
     ])
     if (!seeded.ok) return seeded
     if (!guard.ok) return guard
-    return explainBlocked(await writeFrom(wanted, index, guard.value), guard.value)
+    if (!head.ok) return head
+    return explainBlocked(
+      await writeFrom(wanted, { index, small, head: head.value, guard: guard.value.args }),
+      guard.value,
+    )
   } catch (error) {
     return ioFailure(index, "keeping", error)
   } finally {
-    await rm(index, { force: true })
-    await rm(`${index}.lock`, { force: true })
+    for (const file of [index, `${index}.lock`, small, `${small}.lock`]) await rm(file, { force: true })
   }
 }
 
-async function writeFrom(wanted: TreeRequest, index: string, guard: ProgramGuard): GitResult<WorkingTree> {
-  const { git, worktree } = wanted
-  const env = { GIT_INDEX_FILE: index }
-  const looked = await look(wanted, index, guard)
+interface Place {
+  /** What stands for the worktree's index. */
+  readonly index: string
+  /** Where an index of only what changed is made. */
+  readonly small: string
+  /** The tree of the last commit. */
+  readonly head: string
+  readonly guard: readonly string[]
+}
+
+async function writeFrom(wanted: TreeRequest, place: Place): GitResult<WorkingTree> {
+  const looked = await look(wanted, place)
   if (!looked.ok) return looked
-  const { unmerged, changed } = looked.value
+  const { unmerged, changed, staged } = looked.value
   if (unmerged.length > 0) {
     return fail("unmerged", `a merge is not resolved: ${nameSome(unmerged)}`, { files: unmerged })
   }
@@ -80,86 +97,142 @@ async function writeFrom(wanted: TreeRequest, index: string, guard: ProgramGuard
     const small = await withinLimits(wanted, files)
     if (!small.ok) return small
   }
-  const paths = [...changed.filter((path) => !excluded.has(path)), ...files]
-  if (paths.length > 0) {
-    const updated = await git.run([...guard.args, "update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
-      cwd: worktree,
-      env,
-      stdin: joinNul(paths),
-      timeoutMs: 300_000,
-    })
-    if (!updated.ok) return updated
-  }
-  const kept = await putBack(wanted, index, excluded)
+  const paths = [...[...changed.keys()].filter((path) => !excluded.has(path)), ...files]
+  const [stored, kept] = await Promise.all([storeFiles(wanted, place, changed, paths), asInBase(wanted, excluded)])
+  if (!stored.ok) return stored
   if (!kept.ok) return kept
-  const written = await git.run(["write-tree"], { cwd: worktree, env })
-  return written.ok ? ok({ tree: written.value.stdout.trim(), nested }) : written
+  const tree = await editTree(
+    wanted.git,
+    wanted.worktree,
+    place.head,
+    new Map([...staged, ...stored.value, ...kept.value]),
+  )
+  return tree.ok ? ok({ tree: tree.value, nested }) : tree
+}
+
+/** The tree of HEAD; the empty one where no commit is. */
+async function headTree(git: Git, worktree: string): GitResult<string> {
+  const found = await git.run(["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], { cwd: worktree, okCodes: [0, 1] })
+  if (!found.ok) return found
+  if (found.value.code === 0) return ok(found.value.stdout.trim())
+  const empty = await git.run(["hash-object", "-t", "tree", "--stdin"], { cwd: worktree })
+  return empty.ok ? ok(empty.value.stdout.trim()) : empty
 }
 
 interface Looked {
   readonly unmerged: readonly string[]
-  readonly changed: readonly string[]
+  /** What differs on disk from the index, as the index has it. */
+  readonly changed: ReadonlyMap<string, TreeEntry | undefined>
+  /** What differs in the index from the last commit, as the index has it. */
+  readonly staged: TreeEdits
   /** A repository inside the worktree ends in a slash. */
   readonly untracked: readonly string[]
 }
 
-/** The two halves of a `git status`, side by side. */
-async function look(wanted: TreeRequest, index: string, guard: ProgramGuard): GitResult<Looked> {
+/** The three parts of a `git status`; the longest side by side with the others. */
+async function look(wanted: TreeRequest, { index, head, guard }: Place): GitResult<Looked> {
   const { git, worktree } = wanted
   const run = (args: readonly string[]) =>
-    git.run([...guard.args, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: index }, timeoutMs: 300_000 })
-  const [files, others] = await Promise.all([
-    run(["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"]),
-    run(["ls-files", "-z", "--others", "--exclude-standard"]),
-  ])
+    git.run([...guard, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: index }, timeoutMs: 300_000 })
+  const raw = ["--raw", "-z", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"]
+  const rest = async () => {
+    const others = await run(["ls-files", "-z", "--others", "--exclude-standard"])
+    return { others, staged: others.ok ? await run(["diff-index", "--cached", ...raw, head]) : others }
+  }
+  const [files, { others, staged }] = await Promise.all([run(["diff-files", ...raw]), rest()])
   if (!files.ok) return files
   if (!others.ok) return others
-  const fields = splitNul(files.value.bytes)
+  if (!staged.ok) return staged
   const unmerged = new Set<string>()
-  const changed = new Set<string>()
-  for (let i = 0; i + 1 < fields.length; i += 2) (fields[i] === "U" ? unmerged : changed).add(fields[i + 1]!)
-  return ok({ unmerged: [...unmerged], changed: [...changed], untracked: splitNul(others.value.bytes) })
+  const changed = new Map<string, TreeEntry | undefined>()
+  for (const { path, before, kind } of rawChanges(files.value.bytes)) {
+    if (kind === "U") unmerged.add(path)
+    else changed.set(path, before)
+  }
+  const edits = new Map(rawChanges(staged.value.bytes).map(({ path, after }) => [path, after]))
+  return ok({ unmerged: [...unmerged], changed, staged: edits, untracked: splitNul(others.value.bytes) })
+}
+
+interface RawChange {
+  readonly path: string
+  readonly kind: string
+  readonly before?: TreeEntry
+  readonly after?: TreeEntry
+}
+
+/** Reads `--raw -z` without renames: `:<mode> <mode> <id> <id> <kind>`, then the name. */
+function rawChanges(bytes: Uint8Array): RawChange[] {
+  const fields = splitNul(bytes)
+  const changes: RawChange[] = []
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [was, is, from, to, kind] = fields[i]!.slice(1).split(" ") as [string, string, string, string, string]
+    changes.push({
+      path: fields[i + 1]!,
+      kind: kind[0]!,
+      ...(was === NOTHING ? {} : { before: { mode: was, object: from } }),
+      ...(is === NOTHING ? {} : { after: { mode: is, object: to } }),
+    })
+  }
+  return changes
+}
+
+/**
+ * Stores files as they lie on disk, by git's own rules for what it adds: through an index that holds nothing else, with
+ * what the worktree's index says of them. A file that is gone comes back as `undefined`.
+ */
+async function storeFiles(
+  { git, worktree }: TreeRequest,
+  { small, guard }: Place,
+  known: ReadonlyMap<string, TreeEntry | undefined>,
+  paths: readonly string[],
+): GitResult<TreeEdits> {
+  const edits = new Map<string, TreeEntry | undefined>(paths.map((path) => [path, undefined]))
+  if (paths.length === 0) return ok(edits)
+  const run = (args: readonly string[], stdin: Buffer) =>
+    git.run([...guard, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: small }, stdin, timeoutMs: 300_000 })
+  const seeds = paths.flatMap((path) => {
+    const entry = known.get(path)
+    return entry ? [`${entry.mode} ${entry.object}\t${path}`] : []
+  })
+  if (seeds.length > 0) {
+    const seeded = await run(["update-index", "-z", "--index-info"], joinNul(seeds))
+    if (!seeded.ok) return seeded
+  }
+  const added = await run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], joinNul(paths))
+  if (!added.ok) return added
+  const listed = await run(["ls-files", "--stage", "-z"], Buffer.alloc(0))
+  if (!listed.ok) return listed
+  for (const line of splitNul(listed.value.bytes)) {
+    const tab = line.indexOf("\t")
+    const [mode, object] = line.slice(0, tab).split(" ") as [string, string]
+    edits.set(line.slice(tab + 1), { mode, object })
+  }
+  return ok(edits)
 }
 
 /** Excluded files, and config files that only the host touched, stand in the tree as they stand in the base. */
-async function putBack(wanted: TreeRequest, index: string, excluded: ReadonlySet<string>): GitResult<void> {
+async function asInBase(wanted: TreeRequest, excluded: ReadonlySet<string>): GitResult<TreeEdits> {
   const { git, worktree } = wanted
-  const asBase = [...excluded]
   const configs = new Map<string, string>()
   for (const path of hostConfigPaths) {
     const now = await readFile(join(worktree, path), "utf8").catch(() => undefined)
     if (now?.includes('"$schema"') && !excluded.has(path)) configs.set(path, now)
   }
-  if (asBase.length === 0 && configs.size === 0) return ok()
+  const edits = new Map<string, TreeEntry | undefined>()
+  if (excluded.size === 0 && configs.size === 0) return ok(edits)
   const base = typeof wanted.base === "object" ? await wanted.base : ok(wanted.base ?? "HEAD")
   if (!base.ok) return base
-  const entries = await treeEntries(git, worktree, base.value, [...asBase, ...configs.keys()])
+  const entries = await treeEntries(git, worktree, base.value, [...excluded, ...configs.keys()])
   if (!entries.ok) return entries
+  for (const path of excluded) edits.set(path, entries.value.get(path))
   for (const [path, now] of configs) {
     const entry = entries.value.get(path)
     if (!entry) continue
     const before = await git.run(["cat-file", "blob", entry.object], { cwd: worktree })
     if (!before.ok) return before
-    if (withHostSchema(before.value.stdout) === now) asBase.push(path)
+    if (withHostSchema(before.value.stdout) === now) edits.set(path, entry)
   }
-  if (asBase.length === 0) return ok()
-  const lines = asBase.map((path) => {
-    const entry = entries.value.get(path)
-    return entry
-      ? `${entry.mode} ${entry.object}\t${path}`
-      : `0 ${"0".repeat(base.value.length === 64 ? 64 : 40)}\t${path}`
-  })
-  const done = await git.run(["update-index", "-z", "--index-info"], {
-    cwd: worktree,
-    env: { GIT_INDEX_FILE: index },
-    stdin: joinNul(lines),
-  })
-  return done.ok ? ok() : done
-}
-
-export interface TreeEntry {
-  readonly mode: string
-  readonly object: string
+  return ok(edits)
 }
 
 /** What a commit has at exactly these paths; a path that it lacks is absent from the answer. */
@@ -203,7 +276,7 @@ async function withinLimits(wanted: TreeRequest, files: readonly string[]): GitR
 async function sweep(indexFile: string): Promise<void> {
   const names = await readdir(dirname(indexFile)).catch(() => [])
   for (const name of names) {
-    const pid = name.startsWith(`${basename(indexFile)}.`) ? /\.(\d+)-\d+(?:\.lock)?$/.exec(name)?.[1] : undefined
+    const pid = name.startsWith(`${basename(indexFile)}.`) ? /\.(\d+)-\d+s?(?:\.lock)?$/.exec(name)?.[1] : undefined
     if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dirname(indexFile), name), { force: true })
   }
 }

@@ -299,7 +299,7 @@ async function play(task: TaskTree, { kind, path, text }: Step): Promise<void> {
     await task.write(path, text!)
   } else if (kind === "delete") await rm(file, { force: true })
   else if (kind === "add") await task.git("add", "-A", "-f", ".")
-  else if (kind === "forget") await task.git("rm", "-q", "--cached", "--ignore-unmatch", "--", path)
+  else if (kind === "forget") await task.git("rm", "-q", "-f", "--cached", "--ignore-unmatch", "--", path)
   else if (kind === "hide") await task.git("update-index", "--assume-unchanged", "--", path).catch(() => undefined)
   else if (kind === "commit") await task.commit("step")
   else if (kind === "link" && there?.isFile()) {
