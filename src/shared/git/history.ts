@@ -1,14 +1,21 @@
-import { ok } from "../../core/result.ts"
+import { ok, type Result } from "../../core/result.ts"
 import { encodePath, splitNul } from "./bytes.ts"
-import { fail, type GitResult } from "./failure.ts"
+import { fail, type GitFailure, type GitResult } from "./failure.ts"
 import type { Repository } from "./repository.ts"
 
-/** The ids that names have (`main^{commit}`, `main:a.txt`); `undefined` for a name of nothing. One call for all. */
-export async function lookUp(repo: Repository, names: readonly string[]): GitResult<readonly (string | undefined)[]> {
+/**
+ * The ids that names have (`main^{commit}`, `main:a.txt`); `undefined` for a name of nothing. One call for all. `HEAD` is
+ * that of `cwd`.
+ */
+export async function lookUp(
+  repo: Repository,
+  names: readonly string[],
+  cwd = repo.commonDir,
+): GitResult<readonly (string | undefined)[]> {
   // A line break would begin another name; no ref has one.
   const lines = names.map((name) => (/[\n\0]/.test(name) ? "" : name))
   const answer = await repo.git.run(["cat-file", "--batch-check=%(objectname)"], {
-    cwd: repo.commonDir,
+    cwd,
     stdin: encodePath(`${lines.join("\n")}\n`),
   })
   if (!answer.ok) return answer
@@ -28,13 +35,22 @@ export async function resolveCommit(repo: Repository, name: string): GitResult<s
 
 /** The commit that a base names: a local branch before a remote-tracking one before anything else. */
 export async function resolveBase(repo: Repository, base: string): GitResult<string> {
+  const found = await lookUp(repo, namesOfBase(base))
+  return found.ok ? baseAmong(repo, base, found.value) : found
+}
+
+/** What to look up for a base, and what it is by the answers. */
+export function namesOfBase(base: string): string[] {
   const tried = base.startsWith("refs/") ? [base] : [`refs/heads/${base}`, `refs/remotes/${base}`, base]
-  const found = await lookUp(
-    repo,
-    tried.map((name) => `${name}^{commit}`),
-  )
-  if (!found.ok) return found
-  const commit = found.value.find((id) => id !== undefined)
+  return tried.map((name) => `${name}^{commit}`)
+}
+
+export function baseAmong(
+  repo: Repository,
+  base: string,
+  found: readonly (string | undefined)[],
+): Result<string, GitFailure> {
+  const commit = found.find((id) => id !== undefined)
   if (commit !== undefined) return ok(commit)
   if (!repo.hasCommit) {
     return fail("no_commit", `${repo.root} has no commit yet: a task needs one to start from`, { path: repo.root })

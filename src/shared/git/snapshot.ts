@@ -3,7 +3,16 @@ import { returnBorrowed } from "./borrow.ts"
 import { decodePath } from "./bytes.ts"
 import { explainCommit, KAGAN_IDENTITY } from "./commit.ts"
 import { fail, type GitResult } from "./failure.ts"
-import { changedFiles, mergeBase, lookUp, resolveBase, treeOfCommit, type ChangedFile } from "./history.ts"
+import {
+  baseAmong,
+  changedFiles,
+  lookUp,
+  mergeBase,
+  namesOfBase,
+  resolveBase,
+  treeOfCommit,
+  type ChangedFile,
+} from "./history.ts"
 import { readRecord } from "./ownership.ts"
 import type { ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
@@ -55,7 +64,8 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   if (!returned.ok) return returned
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
-  const places = findPlaces(wanted)
+  const ref = snapshotRef(n, generation)
+  const places = findPlaces(repo, wanted, ref)
   const [place, tree] = await Promise.all([
     places,
     writeWorkingTree({
@@ -65,10 +75,16 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   ])
   if (!place.ok) return place
   if (!tree.ok) return tree
-  const { head, start, behind } = place.value
-  const ref = snapshotRef(n, generation)
-  const message = wanted.message ?? `Kagan: task ${n}, snapshot ${generation}`
-  const commit = await commitOnce(repo, worktree, { ref, tree: tree.value.tree, head, message })
+  const { head, start, behind, existing } = place.value
+  const commit =
+    existing?.tree === tree.value.tree && existing.parent === head
+      ? ok(existing.commit)
+      : await commitAs(repo, worktree, {
+          ref,
+          tree: tree.value.tree,
+          head,
+          message: wanted.message ?? `Kagan: task ${n}, snapshot ${generation}`,
+        })
   if (!commit.ok) return commit
   return ok({
     commit: commit.value,
@@ -81,18 +97,35 @@ export async function takeSnapshot(wanted: TakeSnapshot): GitResult<Snapshot> {
   })
 }
 
-/** Where the work stands: its HEAD, where it parted from the base, and how far the base went on. */
+interface Places {
+  readonly head: string
+  /** Where the work parted from the base. */
+  readonly start: string
+  /** Commits of the base that the work does not have. */
+  readonly behind: number
+  /** The snapshot that is kept under this name already. */
+  readonly existing?: { readonly commit: string; readonly tree?: string; readonly parent?: string }
+}
+
 async function findPlaces(
-  wanted: Pick<TakeSnapshot, "repo" | "worktree" | "base">,
-): GitResult<{ readonly head: string; readonly start: string; readonly behind: number }> {
-  const { repo, worktree } = wanted
-  const [head, base] = await Promise.all([resolveHead(repo, worktree), resolveBase(repo, wanted.base)])
-  if (!head.ok) return head
+  repo: Repository,
+  wanted: Pick<TakeSnapshot, "worktree" | "base">,
+  ref: string,
+): GitResult<Places> {
+  const { worktree } = wanted
+  const names = ["HEAD^{commit}", `${ref}^{commit}`, `${ref}^{tree}`, `${ref}^1`, ...namesOfBase(wanted.base)]
+  const found = await lookUp(repo, names, worktree)
+  if (!found.ok) return found
+  const [head, commit, tree, parent, ...bases] = found.value
+  if (head === undefined) return branchGone(repo, worktree)
+  const base = baseAmong(repo, wanted.base, bases)
   if (!base.ok) return base
-  const start = await mergeBase(repo, base.value, head.value)
+  const start = await mergeBase(repo, base.value, head)
   if (!start.ok) return start
-  const behind = start.value === base.value ? ok(0) : await behindOf(repo, head.value, base.value)
-  return behind.ok ? ok({ head: head.value, start: start.value, behind: behind.value }) : behind
+  const behind = start.value === base.value ? ok(0) : await behindOf(repo, head, base.value)
+  if (!behind.ok) return behind
+  const kept = commit === undefined ? undefined : { commit, ...(tree ? { tree } : {}), ...(parent ? { parent } : {}) }
+  return ok({ head, start: start.value, behind: behind.value, ...(kept ? { existing: kept } : {}) })
 }
 
 /** The tree that the worktree has now, by the same rules as a snapshot. */
@@ -177,12 +210,12 @@ async function excludeOf(wanted: Pick<TakeSnapshot, "repo" | "worktree" | "exclu
 }
 
 async function resolveHead(repo: Repository, worktree: string): GitResult<string> {
-  const head = await repo.git.run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], {
-    cwd: worktree,
-    okCodes: [0, 1],
-  })
-  if (!head.ok) return head
-  if (head.value.code === 0) return ok(head.value.stdout.trim())
+  const found = await lookUp(repo, ["HEAD^{commit}"], worktree)
+  if (!found.ok) return found
+  return found.value[0] === undefined ? branchGone(repo, worktree) : ok(found.value[0])
+}
+
+async function branchGone(repo: Repository, worktree: string) {
   return fail("branch_missing", `the branch of ${worktree} is gone`, { branch: await headBranch(repo, worktree) })
 }
 
@@ -196,17 +229,13 @@ async function headBranch(repo: Repository, worktree: string): Promise<string> {
   return name.ok ? decodePath(name.value.bytes).trim() : ""
 }
 
-async function commitOnce(
+async function commitAs(
   repo: Repository,
   worktree: string,
-  wanted: { ref: string; tree: string; head: string; message: string },
+  wanted: { readonly ref: string; readonly tree: string; readonly head: string; readonly message: string },
 ): GitResult<string> {
   const { git } = repo
   const { ref, tree, head } = wanted
-  const existing = await lookUp(repo, [`${ref}^{commit}`, `${ref}^{tree}`, `${ref}^1`])
-  if (!existing.ok) return existing
-  const [commit, itsTree, itsParent] = existing.value
-  if (commit !== undefined && itsTree === tree && itsParent === head) return ok(commit)
   const commitTree = (env?: Record<string, string>) =>
     git.run(["commit-tree", tree, "-p", head, "-F", "-"], {
       cwd: worktree,

@@ -3,6 +3,12 @@ import { splitNul } from "./bytes.ts"
 import { fail, type GitResult } from "./failure.ts"
 import type { Git } from "./runner.ts"
 
+/** A file as a commit or an index has it. */
+export interface TreeEntry {
+  readonly mode: string
+  readonly object: string
+}
+
 export interface StatusEntry {
   readonly path: string
   /** The old name of a staged rename or copy. */
@@ -13,6 +19,8 @@ export interface StatusEntry {
   readonly unstaged: boolean
   /** It is a folder with its own repository inside (a submodule, or an untracked one). */
   readonly repository: boolean
+  /** What the index has there; absent for what it does not have, and for what is not resolved. */
+  readonly indexed?: TreeEntry
 }
 
 export interface StatusOptions {
@@ -30,17 +38,30 @@ export interface StatusOptions {
   readonly guard?: readonly string[]
 }
 
+export interface Status {
+  readonly entries: readonly StatusEntry[]
+  /** The commit that the index was compared with; absent where there is none. */
+  readonly head?: string
+}
+
 /** `git status` of a checkout as data: what a person would lose or merge. Writes nothing, not even the index. */
 export async function readStatus(
   git: Git,
   checkout: string,
   options: StatusOptions = {},
 ): GitResult<readonly StatusEntry[]> {
+  const status = await readStatusAndHead(git, checkout, options)
+  return status.ok ? ok(status.value.entries) : status
+}
+
+/** The same with the commit that it was measured against. */
+export async function readStatusAndHead(git: Git, checkout: string, options: StatusOptions): GitResult<Status> {
   const answer = await git.run(
     [
       ...(options.guard ?? []),
       "status",
       "--porcelain=v2",
+      "--branch",
       "-z",
       `--untracked-files=${options.untracked ?? "all"}`,
       `--ignore-submodules=${options.insideSubmodules ? "none" : "dirty"}`,
@@ -55,20 +76,24 @@ export async function readStatus(
     },
   )
   if (!answer.ok) return answer
-  const entries = parseStatus(answer.value.bytes)
-  return entries === undefined
+  const status = parseStatus(answer.value.bytes)
+  return status === undefined
     ? fail("unreadable", "git status answered something unknown", { what: "status" })
-    : ok(entries)
+    : ok(status)
 }
 
 /** Reads `git status --porcelain=v2 -z`; `undefined` when it is anything else. */
-export function parseStatus(bytes: Uint8Array): readonly StatusEntry[] | undefined {
+export function parseStatus(bytes: Uint8Array): Status | undefined {
   const fields = splitNul(bytes)
+  let head: string | undefined
   const entries: StatusEntry[] = []
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i]!
     const mark = field[0]
-    if (mark === "#") continue
+    if (mark === "#") {
+      head ??= /^# branch\.oid ([0-9a-f]{40,64})$/.exec(field)?.[1]
+      continue
+    }
     if (mark === "?" || mark === "!") {
       const path = field.slice(2)
       entries.push({
@@ -84,7 +109,7 @@ export function parseStatus(bytes: Uint8Array): readonly StatusEntry[] | undefin
     const before = mark === "1" ? 8 : mark === "2" ? 9 : mark === "u" ? 10 : -1
     const parts = cutFields(field, before)
     if (parts === undefined) return undefined
-    const [, xy, submodule] = parts as [string, string, string]
+    const [, xy, submodule, , mode, , , object] = parts as [string, string, string, ...string[]]
     const path = parts[before]!
     const from = mark === "2" ? fields[++i] : undefined
     if (mark === "2" && from === undefined) return undefined
@@ -95,9 +120,11 @@ export function parseStatus(bytes: Uint8Array): readonly StatusEntry[] | undefin
       staged: xy[0] !== ".",
       unstaged: xy[1] !== ".",
       repository: submodule.startsWith("S"),
+      // An unmerged entry has three, and its fields stand elsewhere.
+      ...(mark === "u" || mode === "000000" ? {} : { indexed: { mode: mode!, object: object! } }),
     })
   }
-  return entries
+  return { entries, ...(head === undefined ? {} : { head }) }
 }
 
 /** The first `count` space-separated fields and the rest, which may hold spaces. */

@@ -3,11 +3,7 @@ import { ok } from "../../core/result.ts"
 import { decodePath, encodePath, joinNul } from "./bytes.ts"
 import { fail, type GitResult } from "./failure.ts"
 import type { Git } from "./runner.ts"
-
-export interface TreeEntry {
-  readonly mode: string
-  readonly object: string
-}
+import type { TreeEntry } from "./status.ts"
 
 /** What stands at a path afterwards; `undefined`: nothing does. */
 export type TreeEdits = ReadonlyMap<string, TreeEntry | undefined>
@@ -22,11 +18,10 @@ interface Folder {
 const FOLDER = "040000"
 
 /**
- * A tree with some paths set or removed. Only the folders on the way to them are read and written, however many files
+ * The tree of a commit with some paths set or removed. Only the folders on the way to them are read and written, however many files
  * the tree has. What git has made of them is compared with what was meant.
  */
 export async function editTree(git: Git, cwd: string, tree: string, edits: TreeEdits): GitResult<string> {
-  if (edits.size === 0) return ok(tree)
   const read = await readFolders(git, cwd, tree, [...new Set(["", ...[...edits.keys()].flatMap(foldersAbove)])])
   if (!read.ok) return read
   const root = read.value.get("") ?? emptyFolder()
@@ -88,7 +83,7 @@ async function readFolders(
 function readFolder(bytes: Buffer, object: string): Folder {
   const entries = new Map<string, TreeEntry>()
   const length = object.length / 2
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(32, at)
     const end = bytes.indexOf(0, space)
     const mode = bytes.toString("latin1", at, space).padStart(6, "0")

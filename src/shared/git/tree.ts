@@ -8,7 +8,8 @@ import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import { seedIndex } from "./private-index.ts"
 import type { Git } from "./runner.ts"
-import { editTree, type TreeEdits, type TreeEntry } from "./tree-edit.ts"
+import { readStatusAndHead, type TreeEntry } from "./status.ts"
+import { editTree, type TreeEdits } from "./tree-edit.ts"
 
 export interface TreeRequest {
   readonly git: Git
@@ -39,8 +40,6 @@ export interface WorkingTree {
 }
 
 const LIMITS: UntrackedLimits = { bytes: 10 * 1024 * 1024, count: 2_000 }
-/** The mode of a path that is not there. */
-const NOTHING = "000000"
 let calls = 0
 
 /**
@@ -53,18 +52,13 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
   const small = `${index}s`
   try {
     await sweep(wanted.indexFile)
-    const [seeded, guard, head] = await Promise.all([
+    const [seeded, guard] = await Promise.all([
       seedIndex(wanted.git, wanted.worktree, index),
       wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
-      headTree(wanted.git, wanted.worktree),
     ])
     if (!seeded.ok) return seeded
     if (!guard.ok) return guard
-    if (!head.ok) return head
-    return explainBlocked(
-      await writeFrom(wanted, { index, small, head: head.value, guard: guard.value.args }),
-      guard.value,
-    )
+    return explainBlocked(await writeFrom(wanted, { index, small, guard: guard.value.args }), guard.value)
   } catch (error) {
     return ioFailure(index, "keeping", error)
   } finally {
@@ -77,15 +71,13 @@ interface Place {
   readonly index: string
   /** Where an index of only what changed is made. */
   readonly small: string
-  /** The tree of the last commit. */
-  readonly head: string
   readonly guard: readonly string[]
 }
 
 async function writeFrom(wanted: TreeRequest, place: Place): GitResult<WorkingTree> {
   const looked = await look(wanted, place)
   if (!looked.ok) return looked
-  const { unmerged, changed, staged } = looked.value
+  const { unmerged, changed, staged, head } = looked.value
   if (unmerged.length > 0) {
     return fail("unmerged", `a merge is not resolved: ${nameSome(unmerged)}`, { files: unmerged })
   }
@@ -101,79 +93,45 @@ async function writeFrom(wanted: TreeRequest, place: Place): GitResult<WorkingTr
   const [stored, kept] = await Promise.all([storeFiles(wanted, place, changed, paths), asInBase(wanted, excluded)])
   if (!stored.ok) return stored
   if (!kept.ok) return kept
-  const tree = await editTree(
-    wanted.git,
-    wanted.worktree,
-    place.head,
-    new Map([...staged, ...stored.value, ...kept.value]),
-  )
+  const tree = await editTree(wanted.git, wanted.worktree, head, new Map([...staged, ...stored.value, ...kept.value]))
   return tree.ok ? ok({ tree: tree.value, nested }) : tree
 }
 
-/** The tree of HEAD; the empty one where no commit is. */
-async function headTree(git: Git, worktree: string): GitResult<string> {
-  const found = await git.run(["rev-parse", "--verify", "--quiet", "HEAD^{tree}"], { cwd: worktree, okCodes: [0, 1] })
-  if (!found.ok) return found
-  if (found.value.code === 0) return ok(found.value.stdout.trim())
-  const empty = await git.run(["hash-object", "-t", "tree", "--stdin"], { cwd: worktree })
-  return empty.ok ? ok(empty.value.stdout.trim()) : empty
-}
-
 interface Looked {
+  /** The commit that the index was compared with; an empty tree where there is none. */
+  readonly head: string
   readonly unmerged: readonly string[]
   /** What differs on disk from the index, as the index has it. */
   readonly changed: ReadonlyMap<string, TreeEntry | undefined>
-  /** What differs in the index from the last commit, as the index has it. */
+  /** What differs in the index from the commit, as the index has it. */
   readonly staged: TreeEdits
   /** A repository inside the worktree ends in a slash. */
   readonly untracked: readonly string[]
 }
 
-/** The three parts of a `git status`; the longest side by side with the others. */
-async function look(wanted: TreeRequest, { index, head, guard }: Place): GitResult<Looked> {
-  const { git, worktree } = wanted
-  const run = (args: readonly string[]) =>
-    git.run([...guard, ...args], { cwd: worktree, env: { GIT_INDEX_FILE: index }, timeoutMs: 300_000 })
-  const raw = ["--raw", "-z", "--no-renames", "--ignore-submodules=dirty", "-O/dev/null"]
-  const rest = async () => {
-    const others = await run(["ls-files", "-z", "--others", "--exclude-standard"])
-    return { others, staged: others.ok ? await run(["diff-index", "--cached", ...raw, head]) : others }
-  }
-  const [files, { others, staged }] = await Promise.all([run(["diff-files", ...raw]), rest()])
-  if (!files.ok) return files
-  if (!others.ok) return others
-  if (!staged.ok) return staged
-  const unmerged = new Set<string>()
+async function look({ git, worktree }: TreeRequest, { index, guard }: Place): GitResult<Looked> {
+  const status = await readStatusAndHead(git, worktree, { indexFile: index, renames: false, guard })
+  if (!status.ok) return status
+  const head = status.value.head === undefined ? await emptyTree(git, worktree) : ok(status.value.head)
+  if (!head.ok) return head
+  const unmerged: string[] = []
+  const untracked: string[] = []
   const changed = new Map<string, TreeEntry | undefined>()
-  for (const { path, before, kind } of rawChanges(files.value.bytes)) {
-    if (kind === "U") unmerged.add(path)
-    else changed.set(path, before)
+  const staged = new Map<string, TreeEntry | undefined>()
+  for (const { path, kind, repository, indexed, ...entry } of status.value.entries) {
+    if (kind === "unmerged") unmerged.push(path)
+    else if (kind === "untracked") untracked.push(repository ? `${path}/` : path)
+    if (kind !== "changed") continue
+    if (entry.staged) staged.set(path, indexed)
+    if (entry.unstaged) changed.set(path, indexed)
   }
-  const edits = new Map(rawChanges(staged.value.bytes).map(({ path, after }) => [path, after]))
-  return ok({ unmerged: [...unmerged], changed, staged: edits, untracked: splitNul(others.value.bytes) })
+  return ok({ head: head.value, unmerged, changed, staged, untracked })
 }
 
-interface RawChange {
-  readonly path: string
-  readonly kind: string
-  readonly before?: TreeEntry
-  readonly after?: TreeEntry
-}
-
-/** Reads `--raw -z` without renames: `:<mode> <mode> <id> <id> <kind>`, then the name. */
-function rawChanges(bytes: Uint8Array): RawChange[] {
-  const fields = splitNul(bytes)
-  const changes: RawChange[] = []
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const [was, is, from, to, kind] = fields[i]!.slice(1).split(" ") as [string, string, string, string, string]
-    changes.push({
-      path: fields[i + 1]!,
-      kind: kind[0]!,
-      ...(was === NOTHING ? {} : { before: { mode: was, object: from } }),
-      ...(is === NOTHING ? {} : { after: { mode: is, object: to } }),
-    })
-  }
-  return changes
+/** A tree with nothing in it, by the repository's own kind of hash. */
+async function emptyTree(git: Git, cwd: string): GitResult<string> {
+  const made = await git.run(["hash-object", "-t", "tree", "--stdin"], { cwd })
+  return made.ok ? ok(made.value.stdout.trim()) : made
 }
 
 /**

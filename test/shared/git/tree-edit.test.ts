@@ -2,7 +2,8 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { joinNul } from "../../../src/shared/git/bytes.ts"
-import { editTree, type TreeEntry } from "../../../src/shared/git/tree-edit.ts"
+import type { TreeEntry } from "../../../src/shared/git/status.ts"
+import { editTree } from "../../../src/shared/git/tree-edit.ts"
 import { bench, value, type Bench } from "./throwaway.ts"
 
 const NAMES = ["a", "a.b", "a-", "dir", "x\ny", "ü", "\udcff", "z"]
@@ -39,7 +40,9 @@ test("an edited tree is the tree that git makes of the same files, whatever they
     { mode: "160000", object: ids[2]! },
   )
   const files = paths.chain((all) =>
-    fc.array(entries, { minLength: all.length, maxLength: all.length }).map((made) => new Map(all.map((p, i) => [p, made[i]!]))),
+    fc
+      .array(entries, { minLength: all.length, maxLength: all.length })
+      .map((made) => new Map(all.map((p, i) => [p, made[i]!]))),
   )
   await fc.assert(
     fc.asyncProperty(files, files, async (before, after) => {
