@@ -314,10 +314,21 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`
 }
 
-function clockTime(at: number): string {
+/** `14:05`, in the person's own time zone. */
+export function clockTime(at: number): string {
   const date = new Date(at)
   return `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`
 }
+
+/** `14:05` on the day of `now`, `29 Nov 14:05` on any other. */
+export function dayTime(at: number, now: number): string {
+  const [date, today] = [new Date(at), new Date(now)]
+  if (date.toDateString() === today.toDateString()) return clockTime(at)
+  const year = date.getFullYear() === today.getFullYear() ? "" : ` ${date.getFullYear()}`
+  return `${date.getDate()} ${MONTHS[date.getMonth()]}${year} ${clockTime(at)}`
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 function listed(names: readonly string[]): string {
   return names.length <= 2 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`

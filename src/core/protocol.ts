@@ -1,6 +1,7 @@
 import type { Ask, TaskFacts } from "./board.ts"
 import type { CheckResult } from "./checks.ts"
 import type { NewTask } from "./draft.ts"
+import type { HistoryLine } from "./history.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Settings } from "./settings.ts"
@@ -151,7 +152,19 @@ export type Requests = {
   /** What came of each check on the snapshot, with the end of its output. */
   "review.checks": {
     request: { readonly sessionID: string }
-    reply: { readonly snapshot: string; readonly results: readonly CheckResult[] }
+    reply: {
+      readonly snapshot: string
+      readonly results: readonly CheckResult[]
+      /** The one that runs now in this process, with the end of what it has written so far. */
+      readonly running?: { readonly name: string; readonly command: string; readonly output: string }
+    }
+  }
+  /** The whole description; the metadata holds only the beginning of a long one. */
+  "task.description": { request: { readonly sessionID: string }; reply: { readonly description: string } }
+  /** What happened to a task and why, the newest first; `before` is the `earlier` of the page that is known. */
+  "task.history": {
+    request: { readonly sessionID: string; readonly before?: number }
+    reply: { readonly lines: readonly HistoryLine[]; readonly earlier: number; readonly unreadable: number }
   }
   "task.sendBack": {
     request: { readonly sessionID: string; readonly mode?: "continue" | "fresh"; readonly note?: string }

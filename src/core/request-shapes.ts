@@ -70,6 +70,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "review.again": { sessionID },
   "review.diff": { sessionID },
   "review.checks": { sessionID },
+  "task.description": { sessionID },
+  "task.history": { sessionID, before: index.optional() },
   "task.sendBack": { sessionID, mode: z.enum(["continue", "fresh"]).optional(), note: text.optional() },
   "task.approve": {
     sessionID,

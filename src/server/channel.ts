@@ -58,7 +58,15 @@ export type ChannelInput = {
 }
 
 /** Asking again changes nothing, so that their (large) replies need not be kept. */
-const READS: ReadonlySet<string> = new Set<RequestType>(["hello", "board.facts", "base.list", "review.diff"])
+const READS: ReadonlySet<string> = new Set<RequestType>([
+  "hello",
+  "board.facts",
+  "base.list",
+  "review.diff",
+  "review.checks",
+  "task.description",
+  "task.history",
+])
 const REMEMBERED = 400
 
 const KEY = Symbol.for(`${LOBBY}/server`)

@@ -23,6 +23,17 @@ const KEPT_OUTPUT = 16 * 1024
 export const PROCESS_ENDS = "process ends"
 
 type Done = Result<void, { readonly text: string }>
+
+/** What runs at this moment in this process, by session: a look into it is no part of what counts. */
+const live = new Map<string, Live>()
+type Live = { readonly snapshot: string; results: readonly CheckResult[]; current?: () => RunningCheck }
+type RunningCheck = { readonly name: string; readonly command: string; readonly output: string }
+
+/** The checks on this snapshot as far as they have come, while they run in this process. */
+export function checksNow(sessionID: string, { commit }: Pick<SnapshotRef, "commit">): Readonly<Live> | undefined {
+  const found = live.get(sessionID)
+  return found?.snapshot === commit ? found : undefined
+}
 type ChecksProject = Pick<Project, "tasks" | "clock" | "store" | "trees" | "remember" | "options">
 
 /** Runs those checks that concern the snapshot, one after the other, and writes down what came of them. */
@@ -42,7 +53,9 @@ export async function runChecks(project: ChecksProject, task: Task, signal?: Abo
   // Another window runs them, or the card went on.
   if (!begun.value) return ok()
 
-  const results = await resultsOf(project, task, snapshot, signal)
+  const now: Live = { snapshot: snapshot.commit, results: [] }
+  live.set(sessionID, now)
+  const results = await resultsOf(project, task, snapshot, signal, now).finally(() => live.delete(sessionID))
   if (signal?.aborted && signal.reason === PROCESS_ENDS) return ok()
   const report: ChecksReport = { snapshot: snapshot.commit, at: clock.now(), results }
   const stored = await project.store.writeText(pathOf(project, sessionID, snapshot), JSON.stringify(report))
@@ -107,6 +120,7 @@ async function resultsOf(
   task: Task,
   snapshot: SnapshotRef,
   signal: AbortSignal | undefined,
+  now: Live,
 ): Promise<CheckResult[]> {
   const { checks } = project.options()
   const diff = await project.trees.diff(snapshot)
@@ -114,7 +128,14 @@ async function resultsOf(
   const changed = diff.value.files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]))
   const results: CheckResult[] = []
   for (const check of matchingChecks(checks, changed)) {
-    results.push(await oneResult(project, task, check, signal))
+    results.push(
+      await oneResult(project, task, check, signal, (tail) => {
+        const { name, command } = check
+        now.current = () => ({ name, command, output: tail().slice(-KEPT_OUTPUT) })
+      }),
+    )
+    now.current = undefined
+    now.results = [...results]
   }
   return results
 }
@@ -124,6 +145,7 @@ async function oneResult(
   task: Task,
   check: Check,
   signal: AbortSignal | undefined,
+  watched: (tail: () => string) => void,
 ): Promise<CheckResult> {
   const { meta } = task
   if (check.command.trim() === "")
@@ -142,6 +164,7 @@ async function oneResult(
     env,
     timeoutMs: (check.timeout ?? DEFAULT_TIMEOUT) * 1000,
     clock: project.clock,
+    watched,
     ...(signal ? { signal } : {}),
   })
   const ms = Math.round(project.clock.monotonic() - started)

@@ -35,6 +35,8 @@ export type WantedCommand = {
   readonly clock: Clock
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal
+  /** Told once, when it runs: a function that says the last of what it has written so far. */
+  readonly watched?: (tail: () => string) => void
 }
 
 /** Resolves when it has ended, at the latest a moment after its limit or the stop; nothing of its group is left then. */
@@ -74,6 +76,7 @@ function run(wanted: WantedCommand, shell: string): Promise<CommandResult> {
         kept = TAIL_BYTES
       }
     }
+    wanted.watched?.(() => Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8"))
     child.stdout.on("data", take)
     child.stderr.on("data", take)
 

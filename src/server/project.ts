@@ -1,3 +1,4 @@
+import type { HistoryEntry } from "../core/history.ts"
 import type { Push } from "../core/protocol.ts"
 import type { Options } from "../core/options.ts"
 import type { Result } from "../core/result.ts"
@@ -28,26 +29,6 @@ export type WakeResult =
   | { readonly kind: "sent" }
   | { readonly kind: "held"; readonly text: string }
   | { readonly kind: "refused"; readonly text: string }
-
-/** What happened to a task, one line of its `history.jsonl`. */
-export type HistoryEntry = {
-  readonly kind:
-    | "verdict"
-    | "move"
-    | "wake"
-    | "helper"
-    | "ruling"
-    | "answer"
-    | "snapshot"
-    | "check"
-    | "merge"
-    | "edit"
-    | "restore"
-    | "stop"
-    | "setup"
-  readonly text: string
-  readonly [detail: string]: unknown
-}
 
 /** Everything that the parts of the server half share for one repository. */
 export type Project = {

@@ -17,6 +17,7 @@ import { agentRequests } from "./requests/agent.ts"
 import { creationRequests } from "./requests/creation.ts"
 import { judgingRequests } from "./requests/judging.ts"
 import { keepingRequests } from "./requests/keeping.ts"
+import { readingRequests } from "./requests/reading.ts"
 import type { Supervisor } from "./supervisor.ts"
 
 /** Answers a board. Each handler asks the rules with what is true now, acts, and has the task looked at. */
@@ -67,7 +68,13 @@ export function makeHandlers(parts: Pick<Desk, "project" | "supervisor" | "creat
       })
     },
   }
-  return { ...creationRequests(desk), ...keepingRequests(desk), ...agentRequests(desk), ...judgingRequests(desk) }
+  return {
+    ...creationRequests(desk),
+    ...keepingRequests(desk),
+    ...agentRequests(desk),
+    ...judgingRequests(desk),
+    ...readingRequests(desk),
+  }
 }
 
 export function moveReply(verdict: Verdict): MoveReply {

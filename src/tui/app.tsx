@@ -65,7 +65,9 @@ export function createApp(input: {
     ])
     const [pane, setPane] = createSignal<"details" | "preview">()
     const [paneTop, setPaneTop] = createSignal(0)
-    const [said, setSaid] = createSignal<{ readonly sessionID: string; readonly n: number }>({ sessionID: "", n: 0 })
+    /** How often something was heard of the session that the preview shows. */
+    const [said, setSaid] = createSignal(0)
+    let watched: string | undefined
     const directory = () => host.state.path.directory
     const route = () => host.route.current.name
     const isOurs = () => route() === BOARD_ROUTE || route() === REVIEW_ROUTE
@@ -255,12 +257,14 @@ export function createApp(input: {
       closePane: () => setPane(undefined),
       /** Something was said in a session; only an open preview of it listens, a few times a second at most. */
       heard(sessionID: string) {
-        if (pane() !== "preview" || cancelHeard) return
+        if (sessionID !== watched || cancelHeard) return
         cancelHeard = time.setTimer(PREVIEW_PAUSE, () => {
           cancelHeard = undefined
-          setSaid(({ n }) => ({ sessionID, n: n + 1 }))
+          setSaid((count) => count + 1)
         })
       },
+      /** The session that the preview shows. */
+      watch: (sessionID: string | undefined) => void (watched = sessionID),
       said,
       opened() {
         setNow(time.now())

@@ -5,7 +5,7 @@ import type { Check } from "../../src/core/check-paths.ts"
 import type { CheckResult } from "../../src/core/checks.ts"
 import { ok } from "../../src/core/result.ts"
 import type { Task, TaskMeta } from "../../src/core/task.ts"
-import { PROCESS_ENDS, readChecks, runChecks } from "../../src/server/checks.ts"
+import { checksNow, PROCESS_ENDS, readChecks, runChecks } from "../../src/server/checks.ts"
 import { gitTrees } from "../../src/server/trees.ts"
 import { systemClock } from "../../src/shared/clock.ts"
 import { openStore } from "../../src/shared/store.ts"
@@ -196,6 +196,22 @@ describe("C087: a check that never ends", limit, () => {
     expect(await it.run([endless])).toMatchObject([{ outcome: "passed" }])
     expect(it.meta().review?.checks).toMatchObject({ state: "done", passed: 1 })
   })
+})
+
+test("one that runs can be watched: what it has written so far, and what came of those before it", limit, async () => {
+  await using stage = await reviewed()
+  const { sessionID, review } = stage.meta()
+  const snapshot = review!.snapshot!
+  const fifo = join(stage.tree.dir, "out", "gate")
+  const waits = `mkdir -p out && mkfifo out/gate && echo begun && cat out/gate`
+  const ran = stage.run([check("true", { name: "first" }), check(waits, { name: "second" })])
+  await vi.waitFor(() => expect(checksNow(sessionID, snapshot)?.current?.().output).toContain("begun"), 60_000)
+  expect(checksNow(sessionID, snapshot)?.results.map(({ name }) => name)).toEqual(["first"])
+  expect(checksNow(sessionID, snapshot)?.current?.()).toMatchObject({ name: "second", command: waits })
+  expect(checksNow(sessionID, { commit: "another" })).toBeUndefined()
+  await writeFile(fifo, "go\n")
+  expect((await ran).map(({ outcome }) => outcome)).toEqual(["passed", "passed"])
+  expect(checksNow(sessionID, snapshot)).toBeUndefined()
 })
 
 test("C088: of endless output the end is kept, the cut is said, the file is small", limit, async () => {

@@ -126,6 +126,17 @@ describe("a card's life by keys, at 80×24", () => {
     expect(requestsByKind()).toEqual({ intake: 2, work: 2, validator: 2 })
   })
 
+  test("Space tells what happened and why, from the first word to the merge", async () => {
+    tui.resize(160, 70)
+    await tui.press("space")
+    const story = ["─ Understanding", "─ Timeline", "Backlog → In Progress, accepted", "created from main"]
+    await tui.waitFor((screen) => story.every((words) => screen.includes(words)))
+    await tui.press("space")
+    await tui.waitGone("created from main")
+    tui.resize(80, 24)
+    expectFits(await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/)))
+  })
+
   test("after a restart the board shows the same, and nobody is asked again", async () => {
     const before = board(tui.screen()).card(1)
     await tui.quit()

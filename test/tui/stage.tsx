@@ -216,6 +216,8 @@ function scriptedServer(options: StageOptions) {
     }),
     "board.facts": () => ({ facts: options.facts ?? [], drafts: [] }),
     "base.list": () => ({ branches: ["main", "next"], proposed: "main", dirty: [], dirtyCount: 0 }),
+    "task.history": () => ({ lines: [], earlier: 0, unreadable: 0 }),
+    "review.checks": () => ({ snapshot: "", results: [] }),
     ...options.answers,
   }
 
@@ -250,10 +252,7 @@ function scriptedServer(options: StageOptions) {
     boards,
     answers,
     /** What was asked, without the housekeeping. */
-    asked: () =>
-      requests
-        .filter(({ type }) => !["hello", "board.facts", "base.list", "review.diff"].includes(type))
-        .map(({ type, body }) => ({ type, ...body })),
+    asked: () => requests.filter(({ type }) => !READS.has(type)).map(({ type, body }) => ({ type, ...body })),
     push(push: Push) {
       for (const [name, receive] of received) if (name !== LOBBY) receive({ kagan: "push", push })
     },
@@ -261,6 +260,11 @@ function scriptedServer(options: StageOptions) {
     names: () => [...received.keys()],
   }
 }
+
+const READS: ReadonlySet<string> = new Set<RequestType>([
+  ...(["hello", "board.facts", "base.list", "review.diff", "review.checks", "task.history"] as const),
+  "task.description",
+])
 
 /** Tokens that differ from each other, so that a test can tell them apart. */
 const TOKENS = [

@@ -2,7 +2,6 @@ import { ok } from "../../core/result.ts"
 import { isReason, judgeSendBack } from "../../core/rules.ts"
 import { columnOf } from "../../core/task.ts"
 import { approveTask, leaveTask } from "../approve.ts"
-import { readChecks } from "../checks.ts"
 import { pointerOf, remarkPath, withPointer } from "../helper.ts"
 import { answerDecisions, waiveIntake } from "../intake.ts"
 import { failed, refused } from "../moves.ts"
@@ -23,8 +22,6 @@ export function judgingRequests({
   | "validator.waive"
   | "findings.rule"
   | "review.again"
-  | "review.diff"
-  | "review.checks"
   | "task.sendBack"
   | "task.approve"
   | "task.leave"
@@ -111,28 +108,6 @@ export function judgingRequests({
         if (running) await host.abort(running, task.meta.worktree)
         return ok({ text: "a new snapshot is taken and reviewed" })
       }),
-
-    async "review.diff"({ sessionID }) {
-      const read = await tasks.read(sessionID)
-      const meta = read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
-      if (!meta) return refused({ kind: "gone" })
-      const snapshot = meta.review?.snapshot
-      if (!snapshot) return refused({ kind: "no_snapshot" })
-      const diff = await project.trees.diff(snapshot)
-      if (!diff.ok) return failed(diff.error.text)
-      return ok({ snapshot: snapshot.commit, base: snapshot.base, files: diff.value.files, left: [] })
-    },
-
-    async "review.checks"({ sessionID }) {
-      const read = await tasks.read(sessionID)
-      const meta = read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
-      if (!meta) return refused({ kind: "gone" })
-      const snapshot = meta.review?.snapshot
-      if (!snapshot) return refused({ kind: "no_snapshot" })
-      const report = await readChecks(project, sessionID, snapshot)
-      if (!report.ok) return failed(report.error.text)
-      return ok({ snapshot: snapshot.commit, results: report.value?.results ?? [] })
-    },
 
     "task.sendBack": ({ sessionID, note, mode }) =>
       on(sessionID, async (task) => {

@@ -1,27 +1,40 @@
-import { createMemo, createResource } from "solid-js"
+import { createEffect, createMemo, createResource, onCleanup } from "solid-js"
 import { wrap } from "../../core/text.ts"
 import { workingSession } from "../../core/task.ts"
 import { useApp } from "../app.tsx"
 import type { TailMessage } from "../client.ts"
 import { LinePane } from "../ui/line-pane.tsx"
 import type { Segment } from "../ui/segments.ts"
+import { checkLines } from "./check-lines.ts"
 import type { Commands } from "./commands.tsx"
+import { createLiveChecks } from "./live-checks.tsx"
 
 const MESSAGES = 8
+const RUNNING_LINES = 200
 
-/** What the agent of the selected card says and does now, as it comes. */
+/** What is being done on the selected card now, as it comes: by its agent, a helper or its checks. */
 export function Preview(props: { readonly commands: Commands; readonly width: number; readonly height: number }) {
   const app = useApp()
   const card = () => props.commands.selected()
-  const sessionID = () => {
-    const meta = card()?.entry.meta
-    return meta && workingSession(meta)
-  }
+  /** Who is at work: a helper while one reads, else the agent. */
+  const sessionID = createMemo(() => {
+    const shown = card()
+    if (!shown) return undefined
+    const { intake, review } = shown.entry.meta
+    const kind = shown.run().kind
+    const helper =
+      kind === "intake_running" ? intake?.sessionID : kind === "reviewing" ? review?.validator?.sessionID : undefined
+    return helper ?? workingSession(shown.entry.meta)
+  })
+  createEffect(() => app.watch(sessionID()))
+  onCleanup(() => app.watch(undefined))
+  const checks = createLiveChecks(app, card)
+  const checksRun = () => card()?.entry.meta.review?.checks?.state === "running"
   const [tail] = createResource(
     () => {
       const id = sessionID()
       // Read again when it says something, and when the server half saw it do something.
-      return id === undefined ? undefined : { id, n: app.said().n, doing: card()?.facts()?.doing }
+      return id === undefined ? undefined : { id, n: app.said(), doing: card()?.facts()?.doing }
     },
     async ({ id }): Promise<{ id: string; messages: readonly TailMessage[]; problem?: string }> => {
       const answer = await app.reader.tail(id, MESSAGES)
@@ -31,6 +44,8 @@ export function Preview(props: { readonly commands: Commands; readonly width: nu
   const lines = createMemo<Segment[][]>(() => {
     const shown = tail.latest
     const width = props.width - 4
+    const live = checks()
+    if (live && checksRun()) return checkLines(live, app.glyphs, width, RUNNING_LINES)
     if (!sessionID()) return [[{ text: "No card is selected.", tone: "muted" }]]
     if (!shown || shown.id !== sessionID()) return [[{ text: "Reading …", tone: "muted" }]]
     if (shown.problem !== undefined) return [[{ text: shown.problem, tone: "error" }]]

@@ -1,3 +1,4 @@
+import { dayTime } from "../../core/board.ts"
 import { openDialog, type App } from "../app.tsx"
 import { Choices, DialogFrame, useDialogSpace } from "../ui/dialog.tsx"
 import { NOTICE_SIGN } from "../ui/signs.ts"
@@ -12,11 +13,9 @@ function PastNotices(props: { readonly app: App }) {
   const space = useDialogSpace("large")
   const choices = () =>
     app.notices.past().map((notice) => {
-      const time = new Date(notice.at)
-      const clock = `${String(time.getHours()).padStart(2, "0")}:${String(time.getMinutes()).padStart(2, "0")}`
       const number = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
       return {
-        title: `${clock} ${app.glyphs.of(NOTICE_SIGN[notice.level])} ${number}${notice.text}${notice.count > 1 ? ` (${notice.count} times)` : ""}`,
+        title: `${dayTime(notice.at, app.now())} ${app.glyphs.of(NOTICE_SIGN[notice.level])} ${number}${notice.text}${notice.count > 1 ? ` (${notice.count} times)` : ""}`,
         choose() {
           app.host.ui.dialog.clear()
           const entry = notice.taskNumber === undefined ? undefined : app.board.byNumber(notice.taskNumber)

@@ -14,6 +14,8 @@ export function LinePane(props: {
   readonly about: string | undefined
   /** New lines come at the end, and the end is what is watched. */
   readonly follow?: boolean
+  /** The last line is seen. */
+  readonly onEnd?: () => void
 }) {
   const app = useApp()
   const inner = () => props.width - 4
@@ -28,6 +30,7 @@ export function LinePane(props: {
     ),
   )
   createEffect(on(most, (now, before) => props.follow && app.paneTop() >= (before ?? 0) && app.setPaneTop(now)))
+  createEffect(() => props.lines.length > 0 && below() === 0 && props.onEnd?.())
   // What was scrolled beyond the end would have to be scrolled back first.
   createEffect(() => app.paneTop() !== first() && app.setPaneTop(first()))
   return (

@@ -1,0 +1,60 @@
+import { historyPage } from "../../core/history.ts"
+import { ok } from "../../core/result.ts"
+import type { TaskMeta } from "../../core/task.ts"
+import { checksNow, readChecks } from "../checks.ts"
+import { describe } from "../describe.ts"
+import { failed, refused } from "../moves.ts"
+import type { Desk, Handlers } from "../requests.ts"
+
+/** What a board shows of one card beyond its metadata: nothing is changed here, and a card without a session has it too. */
+export function readingRequests({
+  project,
+  supervisor,
+}: Desk): Pick<Handlers, "review.diff" | "review.checks" | "task.description" | "task.history"> {
+  const { tasks, store } = project
+
+  async function known(sessionID: string): Promise<TaskMeta | undefined> {
+    const read = await tasks.read(sessionID)
+    return read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
+  }
+
+  return {
+    async "review.diff"({ sessionID }) {
+      const meta = await known(sessionID)
+      if (!meta) return refused({ kind: "gone" })
+      const snapshot = meta.review?.snapshot
+      if (!snapshot) return refused({ kind: "no_snapshot" })
+      const diff = await project.trees.diff(snapshot)
+      if (!diff.ok) return failed(diff.error.text)
+      return ok({ snapshot: snapshot.commit, base: snapshot.base, files: diff.value.files, left: [] })
+    },
+
+    async "review.checks"({ sessionID }) {
+      const meta = await known(sessionID)
+      if (!meta) return refused({ kind: "gone" })
+      const snapshot = meta.review?.snapshot
+      if (!snapshot) return refused({ kind: "no_snapshot" })
+      const report = await readChecks(project, sessionID, snapshot)
+      if (!report.ok) return failed(report.error.text)
+      const running = checksNow(sessionID, snapshot)
+      return ok({
+        snapshot: snapshot.commit,
+        results: running?.results ?? report.value?.results ?? [],
+        ...(running?.current ? { running: running.current() } : {}),
+      })
+    },
+
+    async "task.history"({ sessionID, before }) {
+      const stored = await store.readLines(store.paths.session(sessionID).history)
+      if (!stored.ok) return failed(`the history cannot be read: ${stored.error.text}`)
+      const { lines, bad } = stored.value
+      const page = historyPage(lines, before === undefined ? {} : { before })
+      return ok({ ...page, unreadable: page.unreadable + (before === undefined ? bad.length : 0) })
+    },
+
+    async "task.description"({ sessionID }) {
+      const meta = await known(sessionID)
+      return meta ? ok({ description: await describe(project, meta) }) : refused({ kind: "gone" })
+    },
+  }
+}
