@@ -1,3 +1,4 @@
+import { liveText, type Live } from "./live.ts"
 import { stageOf, type BacklogTask, type ReviewTask, type Stage, type WorkTask } from "./stage.ts"
 import type { Task, TaskMeta } from "./task.ts"
 import type { FailureClass, InterruptReason } from "./turn.ts"
@@ -41,6 +42,8 @@ export type TaskFacts = {
   readonly inBase?: boolean
   /** Commands of a run whose process died that still go on in the worktree. */
   readonly command?: string
+  /** What its setup or its checks say at this moment. */
+  readonly live?: Live
   /** The host took the prompt and never stored it: why, as far as it said. */
   readonly lost?: string
 }
@@ -113,6 +116,7 @@ export const RUN_STATES = [
   "retrying",
   "asks_permission",
   "asks_question",
+  "asks_large",
   "checking",
   "session_blocked",
   "interrupted",
@@ -199,7 +203,7 @@ function columnState(
 }
 
 function backlogState(task: BacklogTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
-  if (task.setup?.state === "running") return state("preparing", "setting up")
+  if (task.setup?.state === "running") return state("preparing", facts?.live ? liveText(facts.live) : "setting up")
   if (task.setup?.state === "failed")
     return state("setup_failed", `setup failed: ${task.setup.text ?? "see its output"}`, true)
   if (task.awaiting) return state("queued", task.awaiting.text)
@@ -265,6 +269,7 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   const { review } = task
   if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")
     return state("changed_since_review", "the agent is at work again")
+  if (review.large === "asked") return state("asks_large", review.problem ?? "much is untracked", true)
   if (review.problem) return state("problem", review.problem, true)
   if (facts?.inBase && review.snapshot && review.snapshot.files > 0)
     return state("in_base", `already in ${task.baseBranch}`, true)
@@ -275,7 +280,8 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   const outside = facts?.outside?.length ? " · something outside of it changed" : ""
   if (review.snapshot && review.snapshot.generation === task.generation && review.snapshot.files === 0)
     return state("no_changes", `no changes${outside}`, true)
-  if (review.checks?.state === "running") return state("reviewing", "checks are running")
+  if (review.checks?.state === "running")
+    return state("reviewing", facts?.live ? liveText(facts.live) : "checks are running")
   if (!review.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
     return helperState("reviewing", "reviewer", facts, now, stallAfter)
   }

@@ -143,6 +143,7 @@ const taskFields: Fields = {
       ruled: int.min(0),
       fix: int.min(0),
       problem: text.optional(),
+      large: z.enum(["asked", "allowed"]).optional(),
     }),
   },
   approval: { type: z.object({ snapshot: hash, at, waiver: text.optional() }) },

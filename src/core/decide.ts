@@ -1,7 +1,7 @@
 import type { Activity, Ask, TaskFacts, TurnEnd } from "./board.ts"
 import type { Options } from "./options.ts"
 import { stageOf, type BacklogTask, type ReviewTask, type Stage, type WorkTask } from "./stage.ts"
-import type { HelperPointer, HelperRole, Sent, Status, TaskMeta } from "./task.ts"
+import { columnOf, type HelperPointer, type HelperRole, type Sent, type Status, type TaskMeta } from "./task.ts"
 
 /*
  * The one place that decides what a task needs next.
@@ -10,7 +10,7 @@ import type { HelperPointer, HelperRole, Sent, Status, TaskMeta } from "./task.t
  *   facts of now ────┼─► decide ─► actions, in order; each is idempotent and claims before it acts
  *   options ─────────┘
  *
- * Any column:   an ask of a helper is refused ─ a turn that a stop came too early for is stopped again
+ * Any column:   an ask of a helper is refused ─ commands that outlived their reason are ended ─ a turn that a stop came too early for is stopped again
  * Backlog:      seed ─ judge a foreign wish ─ setup ─ intake: spawn → collect | retry → fail
  * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? words unread: wake | enter review
  *               died? resume
@@ -57,9 +57,14 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
   readonly checksClaimAlive?: boolean
   /** A place in progress is free and its dependencies are done: a queued card may start. */
   readonly mayStart: boolean
-  /** This process runs a setup, snapshot or merge of it already. */
-  readonly occupied: boolean
+  /** What this process runs of it already. */
+  readonly occupied?: Occupation
+  /** How many checks are written down for it; absent: as many as are configured. */
+  readonly checks?: number
 }
+
+/** A long action of a task, of which there is one at a time. */
+export type Occupation = "setup" | "checks" | "merge"
 
 /** Where a turn was cut off by the death of its process, and when. */
 export type Died = { readonly messageID: string; readonly at: number }
@@ -87,6 +92,8 @@ export type Action =
   | { readonly kind: "enter_review" }
   | { readonly kind: "take_snapshot" }
   | { readonly kind: "run_checks" }
+  /** The setup or checks that run are nobody's any more. */
+  | { readonly kind: "end_commands" }
   | { readonly kind: "resume_merge" }
 
 /** How long a prompt that the host has taken may stay unstored before it counts as lost (54 ms measured, 1.18.33). */
@@ -112,9 +119,10 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   if (facts.readOnly || facts.source === "record") return []
   const refusals: Action[] = (facts.helperAsks ?? []).map((ask) => ({ kind: "refuse_ask", ask }))
   if (refusals.length > 0) return refusals
+  if (isOutlived(meta, facts.occupied)) return [{ kind: "end_commands" }]
   if (meta.trashedAt || meta.archivedAt) return []
   if (meta.lastGatedStatus === undefined) return [{ kind: "seed" }]
-  if (facts.occupied) return []
+  if (facts.occupied === "merge") return []
   const stage = stageOf(meta)
   if (outranStop(stage, facts)) return [{ kind: "abort" }]
   if (meta.status !== meta.lastGatedStatus) {
@@ -123,6 +131,7 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   }
   // Somebody wrote the old status back: the wish that waits is nobody's any more.
   else if (meta.awaiting) return [{ kind: "judge", wish: meta.status }]
+  if (facts.occupied) return []
   switch (stage.column) {
     case "backlog":
       return backlog(stage, facts, options)
@@ -133,6 +142,14 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
     case "done":
       return []
   }
+}
+
+/** The card went on, or was put away, while its commands ran. */
+function isOutlived(meta: TaskMeta, running: Occupation | undefined): boolean {
+  if (running !== "setup" && running !== "checks") return false
+  if (meta.trashedAt || meta.archivedAt) return true
+  if (running === "setup") return columnOf(meta) !== "backlog"
+  return columnOf(meta) !== "review" || meta.review?.snapshot?.generation !== meta.generation
 }
 
 /** A turn runs that was asked for before the stop: what the person asks afterwards is theirs. */
@@ -198,7 +215,8 @@ function review(task: ReviewTask, facts: LookFacts, options: Options): Action[] 
   }
   if (snapshot.files === 0) return []
   const unjudged = validator?.generation !== generation
-  if (checks?.state === "running" ? !facts.checksClaimAlive : !checks && unjudged && options.checks.length > 0)
+  const wanted = !checks && unjudged && (facts.checks ?? options.checks.length) > 0
+  if (checks?.state === "running" ? !facts.checksClaimAlive : wanted)
     return facts.worktree !== "present" || facts.command ? [] : [{ kind: "run_checks" }]
   // The reviewer reads what came of them.
   if (checks?.state === "running") return []

@@ -149,6 +149,18 @@ export type Requests = {
       readonly left: readonly string[]
     }
   }
+  /** What is untracked belongs to the task, however much it is: the snapshot is taken with it. */
+  "review.allowLarge": { request: { readonly sessionID: string }; reply: Done }
+  /** What the setup commands wrote when they ran last, and the one that runs now. */
+  "setup.output": {
+    request: { readonly sessionID: string }
+    reply: {
+      readonly results: readonly CheckResult[]
+      readonly running?: { readonly name: string; readonly command: string; readonly output: string }
+    }
+  }
+  /** Goes on with a worktree whose setup failed. */
+  "setup.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
   /** What came of each check on the snapshot, with the end of its output. */
   "review.checks": {
     request: { readonly sessionID: string }

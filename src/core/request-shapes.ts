@@ -69,9 +69,12 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   },
   "review.again": { sessionID },
   "review.diff": { sessionID },
+  "review.allowLarge": { sessionID },
   "review.checks": { sessionID },
   "task.description": { sessionID },
   "task.history": { sessionID, before: index.optional() },
+  "setup.output": { sessionID },
+  "setup.waive": { sessionID, reason: text },
   "task.sendBack": { sessionID, mode: z.enum(["continue", "fresh"]).optional(), note: text.optional() },
   "task.approve": {
     sessionID,

@@ -7,7 +7,7 @@ export type Refusal =
   | { readonly kind: "not_a_move"; readonly from: Status; readonly to: Status }
   | { readonly kind: "already_there"; readonly to: Status }
   | { readonly kind: "worktree_not_ready" }
-  | { readonly kind: "setup_not_done"; readonly failed: boolean }
+  | { readonly kind: "setup_failed" }
   | { readonly kind: "intake_running" }
   | { readonly kind: "intake_failed"; readonly reason: string }
   | { readonly kind: "decisions_open"; readonly open: number }
@@ -40,8 +40,8 @@ export function refusalText(refusal: Refusal): string {
       return `it is already in ${STATUS_TITLE[refusal.to]}`
     case "worktree_not_ready":
       return "its worktree is not ready"
-    case "setup_not_done":
-      return refusal.failed ? "its setup failed" : "its setup still runs"
+    case "setup_failed":
+      return "its setup failed (r runs it again, w goes on without it)"
     case "intake_running":
       return "intake has not reported yet (w waives it)"
     case "intake_failed":
@@ -134,9 +134,7 @@ export function judgeMove(meta: TaskMeta, to: Status, facts: MoveFacts): Result<
 function judgeStart(task: BacklogTask, facts: MoveFacts): Result<Verdict, Refusal> {
   if (!facts.worktreeReady) return err({ kind: "worktree_not_ready" })
   const { setup, intake } = task
-  if (setup?.state === "running" || setup?.state === "failed") {
-    return err({ kind: "setup_not_done", failed: setup.state === "failed" })
-  }
+  if (setup?.state === "failed") return err({ kind: "setup_failed" })
   if (facts.intakeEnabled || intake) {
     if (!intake || intake.state === "claimed" || intake.state === "running") return err({ kind: "intake_running" })
     if (intake.state === "failed") return err({ kind: "intake_failed", reason: intake.reason ?? "no reason given" })
@@ -149,6 +147,7 @@ function judgeStart(task: BacklogTask, facts: MoveFacts): Result<Verdict, Refusa
   if (facts.openDependencies.length > 0) {
     return ok({ kind: "queued", text: `queued after ${facts.openDependencies.map((n) => `#${n}`).join(", ")}` })
   }
+  if (setup?.state === "running") return ok({ kind: "queued", text: "starts once its setup is done" })
   return place(facts)
 }
 

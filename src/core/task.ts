@@ -88,6 +88,8 @@ export type Review = {
   readonly fix: number
   /** Why the snapshot could not be taken or the work is not reviewable. */
   readonly problem?: string
+  /** Much that is untracked would go in: asked whether it belongs to the task, or allowed by the person. */
+  readonly large?: "asked" | "allowed"
 }
 
 export type WakePurpose = "start" | "send_back" | "resume" | "tell"

@@ -32,7 +32,11 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   },
   setup_failed: {
     means: "a setup command failed; nothing starts in a half-made worktree",
-    out: [{ key: "r", effect: "runs the setup again" }, trash],
+    out: [
+      { key: "r", effect: "runs the setup again, as it is configured now" },
+      { key: "w", effect: "goes on without it, with a reason" },
+      trash,
+    ],
   },
   intake_running: {
     means: "the intake helper reads the code",
@@ -86,6 +90,10 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   checking: {
     means: "the host has not answered yet what it does; that is never taken for idle",
     out: [stop],
+  },
+  asks_large: {
+    means: "much that is untracked would go into the snapshot; nobody said yet that it belongs to the task",
+    out: [{ key: "y", effect: "takes it in: it belongs to the task" }, sendBack],
   },
   session_blocked: {
     means: "an undo is open in its session, or the session is archived",

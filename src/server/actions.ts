@@ -27,7 +27,9 @@ export type ActionParts = {
   readonly project: Project
   readonly work: Work
   /** Runs a long action aside; the task is looked at again when it is over. */
-  aside(sessionID: string, action: (signal: AbortSignal) => Promise<Outcome>): void
+  aside(sessionID: string, what: "setup" | "checks", action: (signal: AbortSignal) => Promise<Outcome>): void
+  /** Ends the long action of a task. */
+  interrupt(sessionID: string): void
   /** Runs the making of one part of a task, so that its claim counts as alive meanwhile. */
   claiming(sessionID: string, part: HelperRole | "worker", action: () => Promise<Outcome>): Promise<Outcome>
   /** A place in progress may have become free. */
@@ -53,7 +55,7 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
     case "judge":
       return judge(parts, action.wish, task, facts)
     case "run_setup":
-      parts.aside(sessionID, (signal) => work.runSetup(task, signal))
+      parts.aside(sessionID, "setup", (signal) => work.runSetup(task, signal))
       return once(DONE)
     case "spawn_helper": {
       const { role, attempt } = action
@@ -84,7 +86,10 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
     case "take_snapshot":
       return more(await work.takeSnapshot(task))
     case "run_checks":
-      parts.aside(sessionID, (signal) => work.runChecks(task, signal))
+      parts.aside(sessionID, "checks", (signal) => work.runChecks(task, signal))
+      return once(DONE)
+    case "end_commands":
+      parts.interrupt(sessionID)
       return once(DONE)
     case "resume_merge":
       return more(await work.resumeMerge(task))

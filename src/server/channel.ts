@@ -66,6 +66,7 @@ const READS: ReadonlySet<string> = new Set<RequestType>([
   "review.checks",
   "task.description",
   "task.history",
+  "setup.output",
 ])
 const REMEMBERED = 400
 

@@ -5,7 +5,9 @@ import { readReport, summarize, type CheckResult, type ChecksReport } from "../c
 import { plural } from "../core/board.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { columnOf, type ChecksSummary, type SnapshotRef, type Task } from "../core/task.ts"
-import { commandEndText, runCommand, type CommandResult } from "./command.ts"
+import { commandsOf } from "../shared/task-commands.ts"
+import { commandEndText, runCommand, type CommandResult, type WantedCommand } from "./command.ts"
+import type { Telling } from "./live.ts"
 import { markShell } from "./left-commands.ts"
 import type { Project } from "./project.ts"
 
@@ -17,24 +19,13 @@ import type { Project } from "./project.ts"
  */
 
 const DEFAULT_TIMEOUT = 600
-const KEPT_OUTPUT = 16 * 1024
+const KEPT_OUTPUT = 64 * 1024
 
 /** The reason of an abort that is no stop of the person's: this process ends, and the next one runs them again. */
 export const PROCESS_ENDS = "process ends"
 
 type Done = Result<void, { readonly text: string }>
-
-/** What runs at this moment in this process, by session: a look into it is no part of what counts. */
-const live = new Map<string, Live>()
-type Live = { readonly snapshot: string; results: readonly CheckResult[]; current?: () => RunningCheck }
-type RunningCheck = { readonly name: string; readonly command: string; readonly output: string }
-
-/** The checks on this snapshot as far as they have come, while they run in this process. */
-export function checksNow(sessionID: string, { commit }: Pick<SnapshotRef, "commit">): Readonly<Live> | undefined {
-  const found = live.get(sessionID)
-  return found?.snapshot === commit ? found : undefined
-}
-type ChecksProject = Pick<Project, "tasks" | "clock" | "store" | "trees" | "remember" | "options">
+type ChecksProject = Pick<Project, "tasks" | "clock" | "store" | "trees" | "remember" | "options" | "live">
 
 /** Runs those checks that concern the snapshot, one after the other, and writes down what came of them. */
 export async function runChecks(project: ChecksProject, task: Task, signal?: AbortSignal): Promise<Done> {
@@ -53,9 +44,7 @@ export async function runChecks(project: ChecksProject, task: Task, signal?: Abo
   // Another window runs them, or the card went on.
   if (!begun.value) return ok()
 
-  const now: Live = { snapshot: snapshot.commit, results: [] }
-  live.set(sessionID, now)
-  const results = await resultsOf(project, task, snapshot, signal, now).finally(() => live.delete(sessionID))
+  const results = await resultsOf(project, task, snapshot, signal)
   if (signal?.aborted && signal.reason === PROCESS_ENDS) return ok()
   const report: ChecksReport = { snapshot: snapshot.commit, at: clock.now(), results }
   const stored = await project.store.writeText(pathOf(project, sessionID, snapshot), JSON.stringify(report))
@@ -120,22 +109,25 @@ async function resultsOf(
   task: Task,
   snapshot: SnapshotRef,
   signal: AbortSignal | undefined,
-  now: Live,
 ): Promise<CheckResult[]> {
-  const { checks } = project.options()
+  const commands = await commandsOf(project, task.meta.sessionID, project.options())
+  if (!commands.ok) return [notRun({ name: "checks", command: "" }, commands.error.text)]
+  const { checks } = commands.value
   const diff = await project.trees.diff(snapshot)
   if (!diff.ok) return checks.map((check) => notRun(check, `the changed files are not known: ${diff.error.text}`))
   const changed = diff.value.files.flatMap(({ path, from }) => (from === undefined ? [path] : [path, from]))
   const results: CheckResult[] = []
-  for (const check of matchingChecks(checks, changed)) {
-    results.push(
-      await oneResult(project, task, check, signal, (tail) => {
-        const { name, command } = check
-        now.current = () => ({ name, command, output: tail().slice(-KEPT_OUTPUT) })
-      }),
-    )
-    now.current = undefined
-    now.results = [...results]
+  const matching = matchingChecks(checks, changed)
+  let telling: Telling | undefined
+  try {
+    for (const [index, check] of matching.entries()) {
+      const { name, command } = check
+      const place = { what: "checks" as const, name, command, index: index + 1, of: matching.length }
+      telling = project.live.begin(task.meta.sessionID, { ...place, before: [...results] })
+      results.push(await oneResult(project, task, check, { heard: telling.take, ...(signal ? { signal } : {}) }))
+    }
+  } finally {
+    telling?.end()
   }
   return results
 }
@@ -144,13 +136,12 @@ async function oneResult(
   project: ChecksProject,
   task: Task,
   check: Check,
-  signal: AbortSignal | undefined,
-  watched: (tail: () => string) => void,
+  ends: Pick<WantedCommand, "signal" | "heard">,
 ): Promise<CheckResult> {
   const { meta } = task
   if (check.command.trim() === "")
     return { name: check.name, command: check.command, outcome: "none", text: "no command is configured" }
-  if (signal?.aborted) return notRun(check, "stopped")
+  if (ends.signal?.aborted) return notRun(check, "stopped")
   const folder = await folderOf(meta.worktree, check.cwd)
   if (!folder.ok) return notRun(check, folder.error)
   const before = await moved(project, task)
@@ -164,8 +155,7 @@ async function oneResult(
     env,
     timeoutMs: (check.timeout ?? DEFAULT_TIMEOUT) * 1000,
     clock: project.clock,
-    watched,
-    ...(signal ? { signal } : {}),
+    ...ends,
   })
   const ms = Math.round(project.clock.monotonic() - started)
   const judged = { ...resultOf(check, folder.value, ran), ms }
@@ -175,7 +165,7 @@ async function oneResult(
 }
 
 /** How a command that was run counts, before it is known whether the tree stood still. */
-function resultOf(check: Check, folder: string, ran: CommandResult): CheckResult {
+export function resultOf(check: Pick<Check, "name" | "command">, folder: string, ran: CommandResult): CheckResult {
   const { end, bytes } = ran
   const passed = end.kind === "exited" && end.code === 0
   const counts = end.kind !== "stopped" && end.kind !== "not_started"
@@ -194,7 +184,7 @@ function resultOf(check: Check, folder: string, ran: CommandResult): CheckResult
   }
 }
 
-function notRun({ name, command }: Check, text: string): CheckResult {
+function notRun({ name, command }: Pick<Check, "name" | "command">, text: string): CheckResult {
   return { name, command, outcome: "not_run", text }
 }
 

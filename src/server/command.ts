@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { stat } from "node:fs/promises"
 import type { Clock } from "../shared/clock.ts"
 import { personEnv } from "./instances.ts"
+import { makeTail } from "./tail.ts"
 
 /*
  * Runs a command that the person configured, through their shell, in a process group of its own without a terminal and
@@ -35,8 +36,8 @@ export type WantedCommand = {
   readonly clock: Clock
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly signal?: AbortSignal
-  /** Told once, when it runs: a function that says the last of what it has written so far. */
-  readonly watched?: (tail: () => string) => void
+  /** Hears everything that it writes, as it comes. */
+  readonly heard?: (chunk: Buffer) => void
 }
 
 /** Resolves when it has ended, at the latest a moment after its limit or the stop; nothing of its group is left then. */
@@ -60,8 +61,7 @@ function run(wanted: WantedCommand, shell: string): Promise<CommandResult> {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     })
-    let chunks: Buffer[] = []
-    let kept = 0
+    const written = makeTail(TAIL_BYTES)
     let bytes = 0
     let early: CommandEnd | undefined
     let settled = false
@@ -69,14 +69,9 @@ function run(wanted: WantedCommand, shell: string): Promise<CommandResult> {
 
     const take = (chunk: Buffer) => {
       bytes += chunk.length
-      chunks.push(chunk)
-      kept += chunk.length
-      if (kept > TAIL_BYTES * 2) {
-        chunks = [Buffer.concat(chunks).subarray(-TAIL_BYTES)]
-        kept = TAIL_BYTES
-      }
+      wanted.heard?.(chunk)
+      written.take(chunk)
     }
-    wanted.watched?.(() => Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8"))
     child.stdout.on("data", take)
     child.stderr.on("data", take)
 
@@ -100,8 +95,7 @@ function run(wanted: WantedCommand, shell: string): Promise<CommandResult> {
       signalGroup(child.pid, "SIGKILL")
       child.stdout.destroy()
       child.stderr.destroy()
-      const tail = Buffer.concat(chunks).subarray(-TAIL_BYTES).toString("utf8")
-      resolve({ end: early ?? reason, tail, bytes, shell })
+      resolve({ end: early ?? reason, tail: written.end().toString("utf8"), bytes, shell })
     }
     child.on("error", (cause) => finish({ kind: "not_started", text: cause.message }))
     const ended = (code: number | null, signal: string | null): CommandEnd =>

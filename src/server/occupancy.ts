@@ -1,10 +1,11 @@
+import type { Occupation } from "../core/decide.ts"
 import type { Claim } from "../core/task.ts"
 
 /** What this process is at right now, and with that, which stored claims are alive. */
 export interface Occupancy {
   /** Runs one long action of a task; a second one of the same task is refused with `false`. */
-  occupy<T>(sessionID: string, action: (signal: AbortSignal) => Promise<T>): Promise<T | false>
-  isOccupied(sessionID: string): boolean
+  occupy<T>(sessionID: string, what: Occupation, action: (signal: AbortSignal) => Promise<T>): Promise<T | false>
+  occupation(sessionID: string): Occupation | undefined
   /** Ends the long action of a task that can be ended. */
   interrupt(sessionID: string, reason?: unknown): void
   interruptAll(reason: unknown): void
@@ -16,23 +17,23 @@ export interface Occupancy {
 }
 
 export function makeOccupancy(self: Claim, alive: (claim: Claim) => boolean | "elsewhere"): Occupancy {
-  const occupied = new Map<string, AbortController>()
+  const occupied = new Map<string, { readonly what: Occupation; readonly controller: AbortController }>()
   const parts = new Set<string>()
   return {
-    async occupy(sessionID, action) {
+    async occupy(sessionID, what, action) {
       if (occupied.has(sessionID)) return false
       const controller = new AbortController()
-      occupied.set(sessionID, controller)
+      occupied.set(sessionID, { what, controller })
       try {
         return await action(controller.signal)
       } finally {
         occupied.delete(sessionID)
       }
     },
-    isOccupied: (sessionID) => occupied.has(sessionID),
-    interrupt: (sessionID, reason) => occupied.get(sessionID)?.abort(reason),
+    occupation: (sessionID) => occupied.get(sessionID)?.what,
+    interrupt: (sessionID, reason) => occupied.get(sessionID)?.controller.abort(reason),
     interruptAll(reason) {
-      for (const controller of occupied.values()) controller.abort(reason)
+      for (const { controller } of occupied.values()) controller.abort(reason)
     },
     async claiming(sessionID, part, action) {
       const key = `${sessionID}:${part}`

@@ -9,6 +9,7 @@ import type { Content } from "../shared/inject.ts"
 import type { Store } from "../shared/store.ts"
 import type { Tasks } from "../shared/tasks.ts"
 import type { WakeRoute } from "../shared/wake-sources.ts"
+import type { LiveOutput } from "./live.ts"
 import type { Trees } from "./trees.ts"
 
 export type WakeRequest = {
@@ -52,6 +53,8 @@ export type Project = {
   /** A word of the person waits for its safe moment. */
   isUntold(sessionID: string): boolean
   push(push: Push): void
+  /** What commands of tasks say while they run. */
+  readonly live: LiveOutput
   /** What changed outside of a task's worktree since its work started: the person's checkout, settings and hooks. */
   outside(meta: TaskMeta): Promise<readonly string[]>
   /** Never fails: a line that cannot be written is logged. */

@@ -27,7 +27,8 @@ export function openDependencies(meta: TaskMeta, records: Siblings): number[] {
 /** Whether a queued card may be judged again: a place is free for it, in the order in which cards were queued. */
 export function mayStart({ meta }: Task, records: Siblings, limit: number): boolean {
   if (!meta.awaiting) return false
-  const waits = (other: TaskMeta) => columnOf(other) === "backlog" && openDependencies(other, records).length > 0
+  const waits = (other: TaskMeta) =>
+    columnOf(other) === "backlog" && (isSettingUp(other) || openDependencies(other, records).length > 0)
   if (waits(meta) || countInProgress(records, meta.sessionID) >= limit) return false
   const { since } = meta.awaiting
   return !records.some((record) => {
@@ -36,6 +37,11 @@ export function mayStart({ meta }: Task, records: Siblings, limit: number): bool
     if (waits(other)) return false
     return other.awaiting.since < since || (other.awaiting.since === since && other.taskNumber < meta.taskNumber)
   })
+}
+
+/** Nothing starts in a worktree whose setup runs, or failed and was not waived. */
+function isSettingUp({ setup }: TaskMeta): boolean {
+  return setup?.state === "running" || setup?.state === "failed"
 }
 
 /** What a record says of its task. Counting reads each one several times; a record is never changed in place. */

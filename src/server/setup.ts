@@ -1,23 +1,35 @@
 import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import { lastLine } from "../core/live.ts"
+import { readReport, type CheckResult } from "../core/checks.ts"
+import { isReason } from "../core/rules.ts"
+import type { RequestFailure } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import type { Task, TaskMeta } from "../core/task.ts"
+import { columnOf, type Task, type TaskMeta } from "../core/task.ts"
+import { commandsOf, keepCommands } from "../shared/task-commands.ts"
+import { resultOf } from "./checks.ts"
 import { commandEndText, runCommand } from "./command.ts"
 import { markShell } from "./left-commands.ts"
+import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 
-/** Runs the configured setup commands in the worktree, one after the other; the first failure ends it. */
-export async function runSetup(
-  project: Project,
-  task: Task,
-  signal?: AbortSignal,
-): Promise<Result<void, { readonly text: string }>> {
+/*
+ * Prepares a fresh worktree with the person's commands, one after the other; the first failure ends it. Until they are
+ * through, nothing of the task is started; what they wrote is kept beside the task.
+ */
+
+type Done = Result<void, { readonly text: string }>
+type SetupState = NonNullable<TaskMeta["setup"]>["state"]
+
+/** Runs the setup commands of the task in its worktree. */
+export async function runSetup(project: Project, task: Task, signal?: AbortSignal): Promise<Done> {
   const { tasks, clock } = project
   const { meta } = task
-  const { setup, setupTimeout } = project.options().worktree
+  const { sessionID } = meta
   const claim = { ...tasks.self, at: clock.now() }
   /** Only as long as it is ours: another window may have taken it over, or the person asked for it anew. */
-  const note = async (state: NonNullable<TaskMeta["setup"]>["state"], text?: string) => {
-    const noted = await tasks.update(meta.sessionID, (now) => {
+  const note = async (state: SetupState, text?: string) => {
+    const noted = await tasks.update(sessionID, (now) => {
       const held = state === "running" ? meta.setup?.claim : claim
       if (now.setup?.claim?.pid !== held?.pid || now.setup?.claim?.at !== held?.at) return undefined
       if (state === "running" && now.setup?.state !== meta.setup?.state) return undefined
@@ -29,28 +41,95 @@ export async function runSetup(
   const begun = await note("running")
   if (!begun.ok) return begun
   if (!begun.value) return ok()
+  const outcome = await inOrder(project, task, signal)
+  const kept = await project.store.writeJson(pathOf(project, sessionID), {
+    snapshot: "",
+    at: clock.now(),
+    results: outcome.results,
+  })
+  if (!kept.ok) project.host.log("error", `what the setup of #${meta.taskNumber} wrote is not kept: ${kept.error.text}`)
+  const { problem } = outcome
+  await project.remember(sessionID, { kind: "setup", text: problem ? `setup failed: ${problem}` : "setup done" })
+  const noted = problem ? await note("failed", problem) : await note("done")
+  return noted.ok ? ok() : noted
+}
+
+async function inOrder(
+  project: Project,
+  { meta }: Task,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly results: readonly CheckResult[]; readonly problem?: string }> {
   const there = await stat(meta.worktree).catch(() => undefined)
-  if (!there?.isDirectory()) {
-    const noted = await note("failed", `the worktree folder ${meta.worktree} is missing`)
-    return noted.ok ? ok() : noted
-  }
-  for (const command of setup.filter((one) => one.trim() !== "")) {
+  if (!there?.isDirectory()) return { results: [], problem: `the worktree folder ${meta.worktree} is missing` }
+  const commands = await commandsOf(project, meta.sessionID, project.options())
+  if (!commands.ok) return { results: [], problem: commands.error.text }
+  const setup = commands.value.setup.filter((one) => one.trim() !== "")
+  const results: CheckResult[] = []
+  for (const [index, command] of setup.entries()) {
     const env: Record<string, string> = {}
     markShell(env)
-    const limits = { timeoutMs: setupTimeout * 1000, ...(signal ? { signal } : {}) }
-    const result = await runCommand({ command, cwd: meta.worktree, env, clock, ...limits })
-    if (result.end.kind === "exited" && result.end.code === 0) continue
-    const lastLine = result.tail.trim().split("\n").at(-1) ?? ""
-    const text = `${command}: ${commandEndText(result.end)}${lastLine ? ` · ${lastLine}` : ""}`.slice(0, 500)
-    await project.remember(meta.sessionID, {
-      kind: "setup",
-      text: `setup failed: ${text}`,
-      output: result.tail.slice(-4_000),
+    const place = { what: "setup" as const, name: command, command, index: index + 1, of: setup.length }
+    const telling = project.live.begin(meta.sessionID, { ...place, before: [...results] })
+    const ran = await runCommand({
+      command,
+      cwd: meta.worktree,
+      env,
+      clock: project.clock,
+      timeoutMs: project.options().worktree.setupTimeout * 1000,
+      heard: telling.take,
+      ...(signal ? { signal } : {}),
     })
-    const noted = await note("failed", text)
-    return noted.ok ? ok() : noted
+    telling.end()
+    const result = resultOf({ name: command, command }, meta.worktree, ran)
+    results.push(result)
+    if (result.outcome === "passed") continue
+    const last = lastLine(ran.tail)
+    return { results, problem: `${command}: ${commandEndText(ran.end)}${last ? ` · ${last}` : ""}`.slice(0, 500) }
   }
-  await project.remember(meta.sessionID, { kind: "setup", text: "setup done" })
-  const noted = await note("done")
-  return noted.ok ? ok() : noted
+  return { results }
+}
+
+/** What the setup commands wrote when they ran last, in their order; empty when none ran. */
+export async function readSetup(
+  project: Pick<Project, "store">,
+  sessionID: string,
+): Promise<Result<readonly CheckResult[], { readonly text: string }>> {
+  const path = pathOf(project, sessionID)
+  const read = await project.store.readJson(path)
+  if (!read.ok) return read.error.kind === "missing" ? ok([]) : err({ text: read.error.text })
+  const report = readReport(read.value)
+  return report ? ok(report.results) : err({ text: `${path} holds no output of a setup` })
+}
+
+/** Runs it again after a failure, with the commands that are configured now. */
+export async function setUpAgain(project: Project, { meta }: Task): Promise<Result<string, RequestFailure>> {
+  const kept = await keepCommands(project, meta.sessionID, project.options())
+  if (!kept.ok) return failed(kept.error.text)
+  const again = await project.tasks.update(meta.sessionID, (now) =>
+    now.setup?.state === "failed" ? { ...now, setup: { state: "running", at: project.clock.now() } } : undefined,
+  )
+  return again.ok ? ok("the setup runs again") : failed(again.error.text)
+}
+
+/** Goes on with a worktree whose setup failed, for a reason that stays on record. */
+export async function waiveSetup(
+  project: Project,
+  { meta }: Task,
+  reason: string,
+): Promise<Result<string, RequestFailure>> {
+  if (!isReason(reason)) return refused({ kind: "reason_needed", what: "going on without the setup" })
+  const text = `went on without it: ${reason.trim()}`
+  const waived = await project.tasks.update(meta.sessionID, (now) =>
+    now.setup?.state === "failed" && columnOf(now) === "backlog"
+      ? { ...now, setup: { state: "skipped", text, at: project.clock.now() } }
+      : undefined,
+  )
+  if (!waived.ok) return failed(waived.error.text)
+  if (!waived.value.changed) return refused({ kind: "invalid", text: "its setup has not failed" })
+  await project.remember(meta.sessionID, { kind: "setup", text: `setup failed, ${text}` })
+  return ok("goes on without the setup")
+}
+
+function pathOf({ store }: Pick<Project, "store">, sessionID: string): string {
+  return join(store.paths.session(sessionID).dir, "setup.json")
 }

@@ -1,4 +1,5 @@
 import type { TaskFacts } from "../core/board.ts"
+import type { Live } from "../core/live.ts"
 import type { Result } from "../core/result.ts"
 
 /** What the boards were told of each task, and what stands in the way of it; told again only when it changed. */
@@ -8,13 +9,22 @@ export interface ShownFacts {
   problem(sessionID: string, from: "action" | "instance", text: string | undefined): void
   /** The result of an action: a failure stands on the card until the next success. */
   outcome(sessionID: string, result: Result<unknown, { readonly text: string }>): void
+  /** What a command of the task says now; `undefined`: none runs. */
+  saying(sessionID: string, live: Live | undefined): void
   all(): readonly TaskFacts[]
   of(sessionID: string): TaskFacts | undefined
   drop(sessionID: string): void
 }
 
 export function makeShownFacts(tell: (facts: TaskFacts) => void): ShownFacts {
-  type Entry = { facts?: TaskFacts; told?: TaskFacts; json?: string; action?: string; instance?: string }
+  type Entry = {
+    facts?: TaskFacts
+    told?: TaskFacts
+    json?: string
+    action?: string
+    instance?: string
+    live?: Live | undefined
+  }
   const entries = new Map<string, Entry>()
 
   function entryOf(sessionID: string): Entry {
@@ -26,7 +36,11 @@ export function makeShownFacts(tell: (facts: TaskFacts) => void): ShownFacts {
   function retell(entry: Entry) {
     if (!entry.facts) return
     const text = entry.action ?? entry.instance ?? entry.facts.problem
-    const told: TaskFacts = text ? { ...entry.facts, problem: text } : entry.facts
+    const told: TaskFacts = {
+      ...entry.facts,
+      ...(text ? { problem: text } : {}),
+      ...(entry.live ? { live: entry.live } : {}),
+    }
     const json = JSON.stringify(told)
     if (json === entry.json) return
     entry.told = told
@@ -50,6 +64,11 @@ export function makeShownFacts(tell: (facts: TaskFacts) => void): ShownFacts {
     },
     problem,
     outcome: (sessionID, result) => problem(sessionID, "action", result.ok ? undefined : result.error.text),
+    saying(sessionID, live) {
+      const entry = entryOf(sessionID)
+      entry.live = live
+      retell(entry)
+    },
     all: () => [...entries.values()].flatMap((entry) => entry.told ?? []),
     of: (sessionID) => entries.get(sessionID)?.told,
     drop: (sessionID) => void entries.delete(sessionID),

@@ -8,9 +8,9 @@ import type { Project } from "./project.ts"
 export async function snapshotTask(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
   const { meta } = task
   const taken = await project.trees.take(task)
-  if (!taken.ok) return problem(project, task, taken.error.text)
+  if (!taken.ok) return problem(project, task, taken.error)
   const diff = await project.trees.diff(taken.value)
-  if (!diff.ok) return problem(project, task, diff.error.text)
+  if (!diff.ok) return problem(project, task, diff.error)
   const { commit, tree, base } = taken.value
   const snapshot: SnapshotRef = {
     commit,
@@ -65,12 +65,18 @@ export async function reviewFacts(
   }
 }
 
-async function problem(project: Project, task: Task, text: string): Promise<Result<void, { readonly text: string }>> {
+async function problem(
+  project: Project,
+  task: Task,
+  { kind, text }: { readonly kind: string; readonly text: string },
+): Promise<Result<void, { readonly text: string }>> {
+  const large = kind === "untracked_too_much" ? ({ large: "asked" } as const) : {}
   const noted = await project.tasks.update(task.meta.sessionID, (meta) => {
     if (columnOf(meta) !== "review" || meta.generation !== task.meta.generation) return undefined
-    return { ...meta, review: { ...(meta.review ?? NO_REVIEW), problem: text } }
+    return { ...meta, review: { ...(meta.review ?? NO_REVIEW), problem: text, ...large } }
   })
-  project.push({ type: "notice", level: "error", text: `no snapshot: ${text}`, taskNumber: task.meta.taskNumber })
+  const level = "large" in large ? "warning" : "error"
+  project.push({ type: "notice", level, text: `no snapshot: ${text}`, taskNumber: task.meta.taskNumber })
   await project.remember(task.meta.sessionID, { kind: "snapshot", text: `no snapshot: ${text}` })
   return noted.ok ? ok() : err({ text: noted.error.text })
 }

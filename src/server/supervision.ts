@@ -18,6 +18,7 @@ import { runChecks } from "./checks.ts"
 import { hintOf, isSameRow } from "./events.ts"
 import type { FactSources } from "./facts.ts"
 import { collectIntake, intakeSpec } from "./intake.ts"
+import { makeLiveOutput } from "./live.ts"
 import type { Project, WakeRequest, WakeResult } from "./project.ts"
 import { metaOf } from "./queue.ts"
 import { runSetup } from "./setup.ts"
@@ -102,6 +103,7 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     },
     isUntold: (sessionID) => inject.waiting(sessionID, TOLD) > 0,
     push: parts.push,
+    live: makeLiveOutput(clock, (sessionID, live) => supervisor.saying(sessionID, live)),
     outside: async (meta) => (await parts.outside?.(meta)) ?? [],
     async remember(sessionID, entry) {
       const written = store.append(store.paths.session(sessionID).history, { at: clock.now(), ...entry })

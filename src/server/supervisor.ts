@@ -1,18 +1,20 @@
 import type { TaskFacts } from "../core/board.ts"
 import { decide, type LookFacts } from "../core/decide.ts"
+import type { Live } from "../core/live.ts"
 import type { RequestFailure } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { Verdict } from "../core/rules.ts"
 import { classifyError } from "../core/turn.ts"
 import { columnOf, type Status, type Task } from "../core/task.ts"
 import type { SessionState } from "../shared/session-state.ts"
+import { commandsOf } from "../shared/task-commands.ts"
 import { execute, judgingFacts, type ActionParts, type Work } from "./actions.ts"
 import { PROCESS_ENDS } from "./checks.ts"
 import { gatherFacts, type FactSources } from "./facts.ts"
 import { makeFamily, type Family } from "./family.ts"
 import { failed, judgeWish, type Asking } from "./moves.ts"
 import type { Project } from "./project.ts"
-import { makeOccupancy } from "./occupancy.ts"
+import { makeOccupancy, type Occupancy } from "./occupancy.ts"
 import { mayStart, metaOf } from "./queue.ts"
 import { makeRollCall } from "./roll-call.ts"
 import { fromRecord, hasWork, isActive } from "./standing.ts"
@@ -62,7 +64,10 @@ export interface Supervisor {
   facts(): readonly TaskFacts[]
   factsOf(sessionID: string): TaskFacts | undefined
   /** Runs one long action of a task; a second one of the same task is refused with `false`. */
-  occupy<T>(sessionID: string, action: (signal: AbortSignal) => Promise<T>): Promise<T | false>
+  occupy: Occupancy["occupy"]
+  occupation: Occupancy["occupation"]
+  /** What a command of a task says now is shown on its card; `undefined`: none runs. */
+  saying(sessionID: string, live: Live | undefined): void
   /** Ends the long action of a task that can be ended. */
   interrupt(sessionID: string): void
   /** Forgets a task that is none any more. */
@@ -76,7 +81,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const family = makeFamily(host)
   const known = new Set<string>()
   const looking = new Map<string, { promise: Promise<void>; again: boolean }>()
-  const { occupy, isOccupied, interrupt, interruptAll, claiming, isClaiming, holds } = makeOccupancy(
+  const { occupy, occupation, interrupt, interruptAll, claiming, isClaiming, holds } = makeOccupancy(
     tasks.self,
     store.alive,
   )
@@ -107,7 +112,10 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     isUntold: parts.isUntold,
     state,
     claimAlive: (claim, sessionID, part) =>
-      holds(claim, part === "setup" || part === "checks" ? isOccupied(sessionID) : isClaiming(sessionID, part)),
+      holds(
+        claim,
+        part === "setup" || part === "checks" ? occupation(sessionID) === part : isClaiming(sessionID, part),
+      ),
     errorOf: (sessionID) => errors.get(sessionID),
     signOf: (sessionID) => signs.get(sessionID),
     now: () => clock.now(),
@@ -116,8 +124,9 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const actions: ActionParts = {
     project,
     work,
-    aside(sessionID, action) {
-      void occupy(sessionID, async (signal) => shown.outcome(sessionID, await action(signal))).then(() =>
+    interrupt: (sessionID) => interrupt(sessionID),
+    aside(sessionID, what, action) {
+      void occupy(sessionID, what, async (signal) => shown.outcome(sessionID, await action(signal))).then(() =>
         look(sessionID),
       )
     },
@@ -172,11 +181,13 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       const gathered = await gatherFacts(sources, task, read.value, worktree, up)
       const extra = columnOf(task.meta) === "review" && up ? await parts.reviewFacts(task) : {}
       shown.publish({ ...gathered.shown, ...extra })
+      const running = occupation(sessionID)
       const facts: LookFacts = {
         ...gathered.look,
-        mergeClaimAlive: holds(task.meta.merge?.claim, isOccupied(sessionID)),
+        mergeClaimAlive: holds(task.meta.merge?.claim, occupation(sessionID) === "merge"),
         mayStart: task.meta.awaiting ? mayStart(task, await tasks.records(), project.options().inProgressLimit) : false,
-        occupied: isOccupied(sessionID),
+        ...(running ? { occupied: running } : {}),
+        ...(await checksOf(task)),
       }
       if (isActive(task, gathered.shown)) active.add(sessionID)
       else active.delete(sessionID)
@@ -204,12 +215,20 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       active.add(sessionID)
       return
     }
+    interrupt(sessionID)
     active.delete(sessionID)
     rollCall.forget(sessionID)
     const record = await tasks.recordOf(sessionID)
     const meta = record && metaOf(record)
     if (meta?.repo === project.repo) return shown.publish(fromRecord(sessionID, { title: record!.title, meta }))
     forget(sessionID)
+  }
+
+  /** How many checks are written down for a card whose checks may have to be run. A list that cannot be read counts. */
+  async function checksOf({ meta }: Task): Promise<Pick<LookFacts, "checks">> {
+    if (columnOf(meta) !== "review" || meta.review?.checks) return {}
+    const found = await commandsOf(project, meta.sessionID, project.options())
+    return { checks: found.ok ? found.value.checks.length : 1 }
   }
 
   /** The instance is booted only where there is something to do in it; one that is up is asked. */
@@ -294,6 +313,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     facts: shown.all,
     factsOf: shown.of,
     occupy,
+    occupation,
+    saying: shown.saying,
     interrupt: (sessionID) => interrupt(sessionID),
     forget,
     async dispose() {

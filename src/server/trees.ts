@@ -70,6 +70,7 @@ export function gitTrees(repository: Repository, store: Pick<Store, "paths">): T
     take: ({ meta, title }) =>
       takeSnapshot({
         ...request(meta),
+        allowLarge: meta.review?.large === "allowed",
         n: meta.taskNumber,
         generation: meta.generation,
         message: `#${meta.taskNumber} ${title}`,

@@ -13,6 +13,7 @@ import { createWorktree } from "./git/worktree.ts"
 import { removeWorktree } from "./git/worktree-remove.ts"
 import type { Host, PermissionRuleset } from "./host.ts"
 import type { Store } from "./store.ts"
+import { keepCommands } from "./task-commands.ts"
 import type { Tasks } from "./tasks.ts"
 
 /*
@@ -184,6 +185,8 @@ async function putSession(parts: CreateParts, standing: Standing, numbers: reado
       )
   if (!prepared.ok) return prepared
   standing.sessionID = prepared.value
+  const kept = await keepCommands(parts, prepared.value, parts.options())
+  if (!kept.ok) return kept
   if (!meta.descriptionFile) return ok()
   return store.writeText(store.paths.session(prepared.value).description, task.description)
 }
@@ -213,9 +216,8 @@ function metaOf(
     ...(task.scope?.trim() ? { scope: task.scope.trim().slice(0, 500) } : {}),
     ...(dependsOn.size > 0 ? { dependsOn: [...dependsOn] } : {}),
     generation: 1,
-    ...(parts.options().worktree.setup.length === 0
-      ? { setup: { state: "skipped" as const, at: parts.clock.now() } }
-      : {}),
+    // Running from the first moment, so that nothing is started before the first look has begun it.
+    setup: { state: parts.options().worktree.setup.length === 0 ? "skipped" : "running", at: parts.clock.now() },
   }
 }
 

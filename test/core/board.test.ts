@@ -176,6 +176,11 @@ const rows: readonly Row[] = [
   ],
   ["session_gone", "its session is gone", working(), { source: "record", activity: { kind: "gone" } }],
   ["problem", "no space left", working(), { problem: "no space left" }],
+  [
+    "asks_large",
+    "3000 untracked files",
+    reviewing({ findings: 0, ruled: 0, problem: "3000 untracked files", large: "asked" }),
+  ],
   ["read_only", "written by a newer Kagan: read-only", working(), { readOnly: true }],
   ["read_only", "unreadable field branch", working(), { readOnly: true, unreadable: ["branch: expected a string"] }],
 ]

@@ -113,7 +113,7 @@ const rows: readonly Row[] = [
   ["a trashed task is left alone", sampleMeta({ trashedAt: NOW }), {}, []],
   ["an archived task is left alone", sampleMeta({ archivedAt: NOW }), {}, []],
   ["a task of which only the record is left is left alone", sampleMeta(), { source: "record" }, []],
-  ["a task with a long action under way is left alone", sampleMeta(), { occupied: true }, []],
+  ["a task with a long action under way is left alone", sampleMeta(), { occupied: "merge" }, []],
 
   ["intake starts by itself", sampleMeta(), {}, [{ kind: "spawn_helper", role: "intake", attempt: 1 }]],
   ["no intake where it is switched off", sampleMeta(), {}, [], { intake: { enabled: false, retries: 1 } }],

@@ -43,7 +43,7 @@ describe("the move gate", () => {
 
   test.each([
     ["no worktree", {}, { worktreeReady: false }, "worktree_not_ready"],
-    ["setup runs", { setup: { state: "running", at: NOW } }, {}, "setup_not_done"],
+    ["setup failed", { setup: { state: "failed", at: NOW } }, {}, "setup_failed"],
     ["no intake yet", { intake: undefined }, {}, "intake_running"],
     ["no intake wanted", { intake: undefined }, { intakeEnabled: false }, "accepted"],
     ["intake failed", { intake: intakeDone({ state: "failed" }) }, {}, "intake_failed"],

@@ -52,7 +52,6 @@ export function lookFacts(over: Partial<LookFacts> = {}): LookFacts {
     claimAlive: false,
     mergeClaimAlive: false,
     mayStart: false,
-    occupied: false,
     ...over,
   }
 }

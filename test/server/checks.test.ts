@@ -3,9 +3,11 @@ import { join } from "node:path"
 import { describe, expect, test, vi } from "vitest"
 import type { Check } from "../../src/core/check-paths.ts"
 import type { CheckResult } from "../../src/core/checks.ts"
+import type { Live } from "../../src/core/live.ts"
 import { ok } from "../../src/core/result.ts"
 import type { Task, TaskMeta } from "../../src/core/task.ts"
-import { checksNow, PROCESS_ENDS, readChecks, runChecks } from "../../src/server/checks.ts"
+import { PROCESS_ENDS, readChecks, runChecks } from "../../src/server/checks.ts"
+import { makeLiveOutput } from "../../src/server/live.ts"
 import { gitTrees } from "../../src/server/trees.ts"
 import { systemClock } from "../../src/shared/clock.ts"
 import { openStore } from "../../src/shared/store.ts"
@@ -21,6 +23,8 @@ interface Stage {
   /** `seen`: the card as it was when this was decided. */
   run(checks: readonly Check[], signal?: AbortSignal, seen?: TaskMeta): Promise<readonly CheckResult[]>
   readonly history: string[]
+  /** What was told of a running check, in order. */
+  readonly said: readonly (Live | undefined)[]
   readonly checksDir: string
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -47,7 +51,9 @@ async function reviewed(work: Readonly<Record<string, string>> = { "src/a.ts": "
     return ok({ task, changed: next !== undefined }) as Awaited<ReturnType<Tasks["update"]>>
   }
   const history: string[] = []
+  const said: (Live | undefined)[] = []
   return {
+    said,
     tree,
     history,
     checksDir: store.paths.session(task.meta.sessionID).checks,
@@ -61,6 +67,7 @@ async function reviewed(work: Readonly<Record<string, string>> = { "src/a.ts": "
         trees,
         remember: async (_: string, entry: { readonly text: string }) => void history.push(entry.text),
         options: () => options({ checks: [...checks] }),
+        live: makeLiveOutput(systemClock, (_, live) => void said.push(live)),
       }
       const ran = await runChecks(project, { ...task, meta: seen }, signal)
       if (!ran.ok) throw new Error(ran.error.text)
@@ -198,29 +205,78 @@ describe("C087: a check that never ends", limit, () => {
   })
 })
 
-test("one that runs can be watched: what it has written so far, and what came of those before it", limit, async () => {
-  await using stage = await reviewed()
-  const { sessionID, review } = stage.meta()
-  const snapshot = review!.snapshot!
-  const fifo = join(stage.tree.dir, "out", "gate")
-  const waits = `mkdir -p out && mkfifo out/gate && echo begun && cat out/gate`
-  const ran = stage.run([check("true", { name: "first" }), check(waits, { name: "second" })])
-  await vi.waitFor(() => expect(checksNow(sessionID, snapshot)?.current?.().output).toContain("begun"), 60_000)
-  expect(checksNow(sessionID, snapshot)?.results.map(({ name }) => name)).toEqual(["first"])
-  expect(checksNow(sessionID, snapshot)?.current?.()).toMatchObject({ name: "second", command: waits })
-  expect(checksNow(sessionID, { commit: "another" })).toBeUndefined()
-  await writeFile(fifo, "go\n")
-  expect((await ran).map(({ outcome }) => outcome)).toEqual(["passed", "passed"])
-  expect(checksNow(sessionID, snapshot)).toBeUndefined()
+test("C087: children that ignore TERM and hold the pipe end with the check, at its limit", limit, async () => {
+  await using it = await reviewed()
+  const stubborn = "trap '' TERM; (trap '' TERM; while :; do echo still here; sleep 0.2; done) & echo $! >out/pid; wait"
+  const results = await it.run([
+    check(`mkdir -p out; ${stubborn}`, { timeout: 1 }),
+    check("echo next", { name: "next" }),
+  ])
+  expect(results).toMatchObject([
+    { outcome: "failed", text: "timed out after 1 s", output: expect.stringContaining("still here") },
+    { name: "next", outcome: "passed" },
+  ])
+  const pid = Number(await readFile(join(it.tree.dir, "out/pid"), "utf8"))
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 60_000, interval: 50 })
+})
+
+test(
+  "C087: while it runs its last line is told, progress lines as they stand, and the end is told too",
+  limit,
+  async () => {
+    await using it = await reviewed()
+    const begun = "mkdir -p out; touch out/begun; until test -e out/go; do sleep 0.05; done"
+    const running = it.run([
+      check("true", { name: "lint" }),
+      check(`printf 'starting\\n10 %%\\r50 %%\\xff'; ${begun}`, { name: "tests" }),
+    ])
+    await vi.waitFor(() => expect(it.said.at(-1)?.line).toBe("50 %\uFFFD"), { timeout: 60_000, interval: 50 })
+    expect(it.said.at(-1)).toMatchObject({ what: "checks", name: "tests", index: 2, of: 2 })
+    await it.tree.write("out/go", "")
+    expect(await running).toMatchObject([
+      { outcome: "passed" },
+      { outcome: "passed", output: "starting\n10 %\r50 %\uFFFD" },
+    ])
+    expect(it.said.at(-1)).toBeUndefined()
+  },
+)
+
+test("C089: it has neither input nor a terminal, and nothing of it asks", limit, async () => {
+  await using it = await reviewed()
+  const results = await it.run([
+    check('read -p "Continue? " x; echo got=$x'),
+    check('[ -t 0 ] || { echo "not a TTY" >&2; exit 1; }'),
+    check("git fetch -q https://127.0.0.1:9/private", { timeout: 60 }),
+    check("(: </dev/tty) 2>/dev/null && echo reached"),
+  ])
+  expect(results).toMatchObject([
+    { outcome: "passed", output: expect.stringContaining("got=") },
+    { outcome: "failed", output: "not a TTY\n" },
+    { outcome: "failed" },
+    { outcome: "failed", output: "" },
+  ])
 })
 
 test("C088: of endless output the end is kept, the cut is said, the file is small", limit, async () => {
   await using it = await reviewed()
-  const [result] = await it.run([check("yes | head -c 5000000; echo LAST >&2; exit 3")])
-  expect(result).toMatchObject({ outcome: "failed", text: "exit 3", bytes: 5_000_005 })
-  expect(result?.output).toMatch(/^\(the last part of 5000005 bytes\)\n[^]*LAST\n$/)
+  // What the first run of anything costs is not what output costs.
+  await it.run([check("yes | head -c 5000000")])
+  it.change((meta) => ({ ...meta, review: { ...meta.review!, checks: undefined } }))
+  Bun.gc(true)
+  const before = process.memoryUsage().rss
+  let most = before
+  const sampling = setInterval(() => {
+    // What is held, and not what waits to be collected.
+    Bun.gc(true)
+    most = Math.max(most, process.memoryUsage().rss)
+  }, 50)
+  const [result] = await it.run([check("yes | head -c 104857600; echo LAST >&2; exit 3")])
+  clearInterval(sampling)
+  expect(result).toMatchObject({ outcome: "failed", text: "exit 3", bytes: 104_857_605 })
+  expect(result?.output).toMatch(/^\(the last part of 104857605 bytes\)\n[^]*LAST\n$/)
   const [file] = await readdir(it.checksDir)
-  expect((await readFile(join(it.checksDir, file!))).length).toBeLessThan(64 * 1024)
+  expect((await readFile(join(it.checksDir, file!))).length).toBeLessThan(160 * 1024)
+  expect(most - before).toBeLessThan(20 * 1024 * 1024)
 })
 
 test("C091: a signal is never a pass", limit, async () => {

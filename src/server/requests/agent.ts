@@ -7,7 +7,8 @@ import { TOLD } from "../../core/turn.ts"
 import type { HostFailure } from "../../shared/host.ts"
 import { endLeftCommands } from "../left-commands.ts"
 import { failed, refused } from "../moves.ts"
-import type { Desk, Handlers } from "../requests.ts"
+import { done, type Desk, type Handlers } from "../requests.ts"
+import { setUpAgain, waiveSetup } from "../setup.ts"
 
 type Told = Result<void, { readonly text: string }>
 
@@ -17,7 +18,7 @@ const REST_STEP_MS = 100
 /** What the person says to the agent of a card, and what they answer it. */
 export function agentRequests(
   desk: Desk,
-): Pick<Handlers, "task.tell" | "task.stop" | "task.resume" | "ask.permission" | "ask.question"> {
+): Pick<Handlers, "task.tell" | "task.stop" | "task.resume" | "setup.waive" | "ask.permission" | "ask.question"> {
   const { project, supervisor, on } = desk
   const { tasks, host } = project
 
@@ -95,8 +96,7 @@ export function agentRequests(
           return put.ok ? ok({ text: "its worktree is back" }) : failed(put.error.text)
         }
         if (columnOf(task.meta) === "backlog" && task.meta.setup?.state === "failed") {
-          const again = await tasks.update(sessionID, (meta) => ({ ...meta, setup: undefined }))
-          return again.ok ? ok({ text: "the setup runs again" }) : failed(again.error.text)
+          return done(await setUpAgain(project, task))
         }
         if (supervisor.factsOf(sessionID)?.problem && columnOf(task.meta) !== "in_progress")
           return ok({ text: "tried again" })
@@ -108,6 +108,9 @@ export function agentRequests(
           return refused({ kind: "turn_running" })
         return wake(task, "resume", workText("resume", { title: task.title, taskNumber: task.meta.taskNumber }))
       }),
+
+    "setup.waive": ({ sessionID, reason }) =>
+      on(sessionID, async (task) => done(await waiveSetup(project, task, reason))),
 
     "ask.permission": ({ sessionID, ask, reply, message }) =>
       on(sessionID, async () => {

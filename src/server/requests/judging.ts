@@ -1,6 +1,8 @@
 import { ok } from "../../core/result.ts"
 import { isReason, judgeSendBack } from "../../core/rules.ts"
+import { NO_REVIEW } from "../../core/stage.ts"
 import { columnOf } from "../../core/task.ts"
+import { keepCommands } from "../../shared/task-commands.ts"
 import { approveTask, leaveTask } from "../approve.ts"
 import { pointerOf, remarkPath, withPointer } from "../helper.ts"
 import { answerDecisions, waiveIntake } from "../intake.ts"
@@ -22,6 +24,7 @@ export function judgingRequests({
   | "validator.waive"
   | "findings.rule"
   | "review.again"
+  | "review.allowLarge"
   | "task.sendBack"
   | "task.approve"
   | "task.leave"
@@ -104,9 +107,24 @@ export function judgingRequests({
         )
         if (!updated.ok) return failed(updated.error.text)
         if (!updated.value.changed) return refused({ kind: "merging" })
+        const kept = await keepCommands(project, sessionID, project.options())
+        if (!kept.ok) return failed(kept.error.text)
         supervisor.interrupt(sessionID)
         if (running) await host.abort(running, task.meta.worktree)
         return ok({ text: "a new snapshot is taken and reviewed" })
+      }),
+
+    "review.allowLarge": ({ sessionID }) =>
+      on(sessionID, async () => {
+        const updated = await tasks.update(sessionID, (meta) =>
+          columnOf(meta) === "review" && meta.review?.large === "asked"
+            ? { ...meta, review: { ...NO_REVIEW, large: "allowed" } }
+            : undefined,
+        )
+        if (!updated.ok) return failed(updated.error.text)
+        if (!updated.value.changed) return refused({ kind: "invalid", text: "it does not ask that" })
+        await project.remember(sessionID, { kind: "snapshot", text: "large untracked files allowed" })
+        return ok({ text: "taken in" })
       }),
 
     "task.sendBack": ({ sessionID, note, mode }) =>
@@ -127,9 +145,9 @@ export function judgingRequests({
 
     "task.approve": (body) =>
       on(body.sessionID, async (task) => {
-        const approved = await supervisor.occupy(body.sessionID, () => approveTask(project, task, body))
+        const approved = await supervisor.occupy(body.sessionID, "merge", () => approveTask(project, task, body))
         if (approved !== false) return approved
-        const checking = task.meta.review?.checks?.state === "running"
+        const checking = supervisor.occupation(body.sessionID) === "checks"
         return refused(
           checking ? { kind: "invalid", text: "its checks still run (X stops them)" } : { kind: "merging" },
         )

@@ -1,21 +1,31 @@
 import { historyPage } from "../../core/history.ts"
 import { ok } from "../../core/result.ts"
 import type { TaskMeta } from "../../core/task.ts"
-import { checksNow, readChecks } from "../checks.ts"
+import type { Live } from "../../core/live.ts"
+import { readChecks } from "../checks.ts"
 import { describe } from "../describe.ts"
 import { failed, refused } from "../moves.ts"
 import type { Desk, Handlers } from "../requests.ts"
+import { readSetup } from "../setup.ts"
 
 /** What a board shows of one card beyond its metadata: nothing is changed here, and a card without a session has it too. */
 export function readingRequests({
   project,
   supervisor,
-}: Desk): Pick<Handlers, "review.diff" | "review.checks" | "task.description" | "task.history"> {
+}: Desk): Pick<Handlers, "review.diff" | "review.checks" | "setup.output" | "task.description" | "task.history"> {
   const { tasks, store } = project
 
   async function known(sessionID: string): Promise<TaskMeta | undefined> {
     const read = await tasks.read(sessionID)
     return read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
+  }
+
+  /** The command that runs now in this process, and what came of those before it. */
+  function runningOf(sessionID: string, what: Live["what"]) {
+    const found = project.live.of(sessionID)
+    if (found?.what !== what) return {}
+    const { name, command, output, before } = found
+    return { results: before, running: { name, command, output } }
   }
 
   return {
@@ -36,12 +46,14 @@ export function readingRequests({
       if (!snapshot) return refused({ kind: "no_snapshot" })
       const report = await readChecks(project, sessionID, snapshot)
       if (!report.ok) return failed(report.error.text)
-      const running = checksNow(sessionID, snapshot)
-      return ok({
-        snapshot: snapshot.commit,
-        results: running?.results ?? report.value?.results ?? [],
-        ...(running?.current ? { running: running.current() } : {}),
-      })
+      const running = meta.review?.checks?.state === "running" ? runningOf(sessionID, "checks") : undefined
+      return ok({ snapshot: snapshot.commit, results: report.value?.results ?? [], ...running })
+    },
+
+    async "setup.output"({ sessionID }) {
+      const results = await readSetup(project, sessionID)
+      if (!results.ok) return failed(results.error.text)
+      return ok({ results: results.value, ...runningOf(sessionID, "setup") })
     },
 
     async "task.history"({ sessionID, before }) {

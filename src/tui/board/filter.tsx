@@ -65,6 +65,7 @@ const BLOCKED: ReadonlySet<string> = new Set([
   "queued",
   "asks_permission",
   "asks_question",
+  "asks_large",
   "interrupted",
   "failed",
   "stalled",

@@ -23,6 +23,7 @@ export const RUN_SIGN: Readonly<Record<RunStateKind, Sign>> = {
   retrying: sign("↻", "@", "warning"),
   asks_permission: sign("?", "?", "warning"),
   asks_question: sign("?", "?", "warning"),
+  asks_large: sign("?", "?", "warning"),
   checking: sign("◌", "o", "muted"),
   session_blocked: sign("‖", "=", "warning"),
   interrupted: sign("‖", "=", "warning"),

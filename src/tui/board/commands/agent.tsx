@@ -12,9 +12,11 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
   const { app, onCard, forDraft } = desk
 
   const ask = (card: Card): Ask | undefined => card.facts()?.asks[0]
+  const asksLarge = (card: Card) => card.run().kind === "asks_large"
   const asks = (card: Card) => (ask(card) ? undefined : "it asks nothing")
 
   function allow(card: Card, reply: "once" | "always") {
+    if (asksLarge(card)) return void app.act(card, "taking it in", "review.allowLarge", { sessionID: card.id })
     const request = ask(card)
     if (!request) return
     if (request.kind === "question") return openAnswer(app, card, request)
@@ -77,7 +79,10 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
       (draft) => void createAgain(draft),
       onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
     ),
-    "kagan.allow": onCard((card) => allow(card, "once"), asks),
+    "kagan.allow": onCard(
+      (card) => allow(card, "once"),
+      (card) => (asksLarge(card) ? undefined : asks(card)),
+    ),
     "kagan.always": onCard(
       (card) => allow(card, "always"),
       (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),

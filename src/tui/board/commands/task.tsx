@@ -16,6 +16,7 @@ const INTAKE_WAIVERS = [
   "Repeats an earlier task",
   "An experiment to throw away",
 ]
+const SETUP_WAIVERS = ["Not needed for this task", "Made ready by hand", "The agent is to repair it"]
 const REVIEW_WAIVERS = ["I read the whole diff myself", "Only documentation or text", "A revert of known work"]
 
 /** What becomes of a task: made, agreed, moved, put aside. */
@@ -55,8 +56,17 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     return at < 0 ? "it stands at the top" : at >= list.length ? "it stands at the bottom" : undefined
   }
 
+  const setupFailed = (card: Card) => card.run().kind === "setup_failed"
+
   function waive(card: Card) {
     const { meta } = card.entry
+    if (setupFailed(card)) {
+      return openReason(app, {
+        title: `#${meta.taskNumber} without its setup: why?`,
+        reasons: SETUP_WAIVERS,
+        choose: (reason) => void app.act(card, "going on", "setup.waive", { sessionID: card.id, reason }),
+      })
+    }
     const title = `#${meta.taskNumber} without ${card.column() === "backlog" ? "intake" : "a reviewer"}: why?`
     openReason(app, {
       title,
@@ -71,6 +81,7 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
   function waiveProblem(card: Card): string | undefined {
     const { meta } = card.entry
     if (card.column() === "backlog") {
+      if (setupFailed(card)) return undefined
       if (meta.intake?.state === "waived") return "intake is waived already"
       if (meta.intake?.state === "done" && meta.intake.answered >= meta.intake.required) return "intake is done"
       return undefined
