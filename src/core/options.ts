@@ -90,6 +90,7 @@ const schema = {
     checks,
     "Commands that are run on each snapshot; what they say goes to the reviewer and to you",
     "a list of checks: name and command, and if wanted cwd, paths and timeout",
+    "with the next task",
   ),
   merge: z.object({
     strategy: about(

@@ -16,7 +16,10 @@ afterAll(() => rig?.dispose())
 test("run between snapshot and reviewer; only those that match; results reach card, request and reviewer", async () => {
   const meta = await rig.held("Held in a check")
   const running = await rig.board.get("review.checks", { sessionID: meta.sessionID })
-  expect(running).toMatchObject({ results: [], running: { name: "slow", output: "step 1\rstep 2" } })
+  expect(running).toMatchObject({
+    results: [{ name: "fine" }, { name: "broken" }, { name: "rewrites" }],
+    running: { name: "slow", output: "step 1\rstep 2" },
+  })
   expect(rig.model.count("validator")).toBe(0)
   await writeFile(join(meta.worktree, "out/go"), "")
   expect(await rig.checked(meta.sessionID)).toMatchObject({ passed: 3, failed: 1, notRun: 0, failing: ["broken"] })
@@ -51,7 +54,7 @@ test("C096 has the files that were to come along, and nothing starts before its 
   const { sessionID, text: said } = await rig.board.get("task.create", {
     draftID: "d-setup",
     title: "Waits for its setup",
-    description: "do:touch task-s.txt; cat .setup .env notes.local > out/seen",
+    description: "do:echo s > task-s.txt; cat .setup .env notes.local > out/seen",
     start: { waiver: "a test of the setup" },
   })
   expect(said).toMatch(/^#\d+ created but queued$/)
