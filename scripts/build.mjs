@@ -1,4 +1,5 @@
-// Bundles the two halves: src/server.ts -> dist/server.js, src/tui.tsx -> dist/tui.js. Plain Node.
+// Bundles the two halves and the command line: src/server.ts -> dist/server.js, src/tui.tsx -> dist/tui.js,
+// src/cli.ts -> dist/cli.js. Plain Node.
 //   node scripts/build.mjs [--force] [--quiet] [--root <checkout>]
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -29,6 +30,8 @@ const HOST_MODULES = [
 const HALVES = [
   { entry: "src/server.ts", file: "server.js", provided: [] },
   { entry: "src/tui.tsx", file: "tui.js", provided: HOST_MODULES },
+  // Started by Node, not loaded by the host.
+  { entry: "src/cli.ts", file: "cli.js", provided: [], program: true },
 ]
 
 /**
@@ -105,7 +108,7 @@ function refuseWhatTheHostCannotLoad(root, half, chunk) {
     if (!new RegExp(`(from\\s+|import\\s+|import\\s*\\(\\s*)["']${id}["']`).test(chunk.code))
       throw new Error(`${half.entry}: its bundle names ${id} in a form that the host overlooks`)
   }
-  if (!chunk.exports.includes("default")) throw new Error(`${half.entry} has no default export`)
+  if (!half.program && !chunk.exports.includes("default")) throw new Error(`${half.entry} has no default export`)
   if (chunk.code.includes(root)) throw new Error(`${half.file} contains the path of this checkout`)
 }
 

@@ -20,6 +20,7 @@ const plugin: TuiPluginModule & { id: string } = {
       host: api,
       reader: sessionReader(api.client),
       version: typeof __KAGAN_VERSION__ === "string" ? __KAGAN_VERSION__ : "0.0.0",
+      hostVersion: api.app.version,
       spec: meta.spec,
       options,
       time: systemTime,

@@ -2,6 +2,7 @@ import type { Ask, TaskFacts } from "./board.ts"
 import type { CheckResult } from "./checks.ts"
 import type { NewTask } from "./draft.ts"
 import type { HistoryLine } from "./history.ts"
+import type { DoctorReport } from "./doctor.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Settings } from "./settings.ts"
@@ -229,6 +230,12 @@ export type Requests = {
   "settings.write": {
     request: { readonly file: string; readonly option: string; readonly value?: unknown }
     reply: Done & { readonly settings: Settings }
+  }
+  /** Looks at everything that Kagan stands on. What the screen's half knows of itself comes along. */
+  "doctor.run": { request: { readonly hostVersion: string; readonly version: string }; reply: DoctorReport }
+  "doctor.repair": {
+    request: { readonly hostVersion: string; readonly version: string; readonly id: string }
+    reply: Done
   }
 }
 

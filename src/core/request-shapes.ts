@@ -96,6 +96,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "ask.question": { sessionID, ask, answers: list(list(text)).optional() },
   "settings.read": {},
   "settings.write": { file: line.min(1), option: line.min(1), value: z.unknown() },
+  "doctor.run": { hostVersion: line, version: line },
+  "doctor.repair": { hostVersion: line, version: line, id: line },
 }
 
 const readers = new Map<RequestType, z.ZodType>()

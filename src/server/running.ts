@@ -17,6 +17,8 @@ import type { ServerChannel } from "./channel.ts"
 import type { ConfigPlaces } from "./config-files.ts"
 import { makeContainment } from "./containment.ts"
 import { createPlanned, finishLeftDrafts, type Creating } from "./creation.ts"
+import type { Patient } from "./doctor/doctor.ts"
+import { rewriteRecord } from "./doctor/records.ts"
 import { ensureInstance, isServed, personEnv } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
@@ -147,6 +149,18 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
 
   const places = (): ConfigPlaces => ({ root, from, url: import.meta.url, env: personEnv() })
   const settings = makeSettings({ places, apply: options.set })
+  const patient = (board: { readonly hostVersion: string; readonly version: string }): Patient => ({
+    repository,
+    store,
+    places: places(),
+    settings,
+    worktreesRoot,
+    version: input.version,
+    hostVersion: board.hostVersion,
+    board,
+    running: { options: options.now(), problems: options.problems() },
+    writeRecord: (taskNumber) => rewriteRecord(host, tasks, { root, repo, taskNumber }),
+  })
   const creating: Creating = { project, supervisor, create }
   let stopHearing = () => {}
 
@@ -182,7 +196,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     async start() {
       input.channel.serve(repo, {
         ...makeHandlers(creating),
-        ...serviceHandlers({ settings }),
+        ...serviceHandlers({ settings, patient }),
       })
       stopHearing = input.channel.onWatched((which, watched) => {
         if (which !== repo || !watched) return

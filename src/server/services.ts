@@ -1,9 +1,11 @@
 import type { ReplyOf, RequestFailure, RequestOf, ServiceRequest } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
+import { examine, repair, reportOf, type Patient } from "./doctor/doctor.ts"
 import type { SettingsDesk } from "./settings.ts"
 
 export type Services = {
   readonly settings: SettingsDesk
+  readonly patient: (board: { readonly hostVersion: string; readonly version: string }) => Patient
 }
 
 export type ServiceHandlers = {
@@ -11,9 +13,11 @@ export type ServiceHandlers = {
 }
 
 /** Answers a board in what concerns Kagan itself: its settings, its health, its version. */
-export function serviceHandlers({ settings }: Services): ServiceHandlers {
+export function serviceHandlers({ settings, patient }: Services): ServiceHandlers {
   return {
     "settings.read": async () => ok(await settings.read()),
     "settings.write": (body) => settings.write(body),
+    "doctor.run": async (body) => ok(reportOf(await examine(patient(body)))),
+    "doctor.repair": (body) => repair(patient(body), body.id),
   }
 }

@@ -3,7 +3,7 @@ import { withEntry, withOption, writtenEntries } from "../core/config-edit.ts"
 import { isObject } from "../core/loose.ts"
 import { judgeOption, type OptionRow } from "../core/options.ts"
 import type { RequestFailure } from "../core/protocol.ts"
-import { ok, type Result } from "../core/result.ts"
+import { err, ok, type Result } from "../core/result.ts"
 import { halvesOf, SETTING_ROWS, showOption, type Half, type Settings, type SettingsFile } from "../core/settings.ts"
 import {
   configFiles,
@@ -24,6 +24,8 @@ export type SettingsInput = {
 
 export type SettingsDesk = {
   read(): Promise<Settings>
+  /** Takes an option, known or not, out of the entry in this file. */
+  takeOut(file: string, option: string): Promise<Result<string, string>>
   write(body: {
     readonly file: string
     readonly option: string
@@ -50,6 +52,18 @@ export function makeSettings({ places, apply }: SettingsInput): SettingsDesk {
 
   return {
     read,
+    async takeOut(path, option) {
+      const file = (await configFiles(places())).find((candidate) => candidate.path === path)
+      if (!file?.entry || file.problem) return err(`${path}: the entry is not there any more`)
+      const text = withOption(file.text ?? "", file.entry.index, option, undefined)
+      if (!text.ok) return err(`${path}: ${text.error}`)
+      if (text.value === file.text) return err(`${path}: ${option} is not found in the entry: take it out by hand`)
+      const written = await replaceConfig(path, file.text, text.value)
+      if (!written.ok) return written
+      if (file.half === "server" && inForce(await configFiles(places()), "server")?.path === path)
+        apply(option, undefined)
+      return ok(`${option} is taken out of ${path}`)
+    },
     async write({ file: path, option, value }) {
       const row = SETTING_ROWS.find((candidate) => candidate.path === option)
       if (!row) return refused({ kind: "invalid", text: `there is no option ${option}` })

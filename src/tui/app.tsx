@@ -10,6 +10,7 @@ import {
   type JSX,
 } from "solid-js"
 import { DEFAULT_OPTIONS, type Options, type OptionProblem } from "../core/options.ts"
+import { judgeHost } from "../core/host-version.ts"
 import { screenOptions, screenProblems } from "../core/settings.ts"
 import type { Push, ReplyOf, RequestFailure, RequestOf, RequestType } from "../core/protocol.ts"
 import type { Result } from "../core/result.ts"
@@ -40,6 +41,7 @@ export function createApp(input: {
   readonly host: HostScreen
   readonly reader: SessionReader
   readonly version: string
+  readonly hostVersion: string
   /** How the host's config names this plugin. */
   readonly spec: string
   /** Of our entry in `tui.json`: what concerns the screen. */
@@ -185,8 +187,14 @@ export function createApp(input: {
 
     /** Each is said once, on the board, and stays in the footer as a count until it is mended. */
     const toldOf = new Set<string>()
+    let toldOfHost = false
     createEffect(() => {
       if (!isOurs()) return
+      const judged = judgeHost(input.hostVersion)
+      if (!toldOfHost && (judged.kind === "older" || judged.kind === "newer")) {
+        notices.notify({ level: judged.kind === "older" ? "warning" : "info", text: judged.text, key: "host" })
+      }
+      toldOfHost = true
       for (const { option, text } of problems()) {
         const words = `${option} ${text}`
         if (toldOf.has(words)) continue
@@ -227,6 +235,7 @@ export function createApp(input: {
       reader,
       time,
       version: input.version,
+      hostVersion: input.hostVersion,
       glyphs: glyphsFor(input.env),
       env: input.env,
       theme: () => host.theme.current,

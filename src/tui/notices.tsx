@@ -85,6 +85,11 @@ export function createNotices(time: Time) {
       )
     },
     dismiss,
+    /** What was only said to bridge a wait. */
+    dismissKey(key: string) {
+      const entry = entries().find((candidate) => candidate.key === key)
+      if (entry) dismiss(entry.id)
+    },
     dismissAll() {
       for (const entry of entries()) entry.cancel?.()
       setEntries([])

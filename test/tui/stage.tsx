@@ -14,6 +14,7 @@ import { createEffect, createSignal, onCleanup, Show, type JSX } from "solid-js"
 import { createStore } from "solid-js/store"
 import { expect } from "vitest"
 import type { TaskFacts } from "../../src/core/board.ts"
+import { TESTED_HOSTS } from "../../src/core/host-version.ts"
 import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
 import {
   LOBBY,
@@ -59,6 +60,7 @@ export type StageOptions = {
   readonly models?: readonly ModelChoice[]
   /** The last words of a session. */
   readonly tail?: (sessionID: string) => readonly TailMessage[]
+  readonly hostVersion?: string
   readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
@@ -92,6 +94,7 @@ export async function openStage(options: StageOptions = {}) {
             host: screen,
             reader,
             version: VERSION,
+            hostVersion: options.hostVersion ?? TESTED_HOSTS.newest,
             spec: "opencode-kagan",
             options: { keybinds: options.keybinds },
             time: clock,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { ioFailure, type GitResult } from "./failure.ts"
@@ -46,6 +46,16 @@ export async function dropRecord(commonDir: string, path: string): GitResult<voi
   const file = recordFile(commonDir, path)
   const failed = await rm(file, { force: true }).catch((error: Error) => error)
   return failed instanceof Error ? err(ioFailure(file, "removing", failed).error) : ok()
+}
+
+/** Every proof that can be read. */
+export async function listRecords(commonDir: string): Promise<readonly WorktreeRecord[]> {
+  const folder = join(commonDir, "kagan", "worktrees")
+  const names = await readdir(folder).catch(() => [])
+  const texts = await Promise.all(
+    names.filter((name) => name.endsWith(".json")).map((name) => readFile(join(folder, name), "utf8").catch(() => "")),
+  )
+  return texts.flatMap((text) => decode(text) ?? [])
 }
 
 function recordFile(commonDir: string, path: string): string {

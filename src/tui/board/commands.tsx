@@ -7,7 +7,8 @@ import { boardCommands } from "./commands/board.tsx"
 import { moveAround } from "./commands/move-around.tsx"
 import { reviewCommands } from "./commands/review.tsx"
 import { taskCommands } from "./commands/task.tsx"
-import { openSettings } from "../settings/settings.tsx"
+import { openDoctor } from "../care/doctor.tsx"
+import { openSettings } from "../care/settings.tsx"
 import type { CommandID, EntryID } from "./keys.ts"
 import { keysOf } from "./rebinding.ts"
 import type { Card } from "./store.tsx"
@@ -38,6 +39,7 @@ export function createCommands(app: App) {
       commands.run("kagan.new")
     },
     "kagan.settings.open": () => openSettings(app),
+    "kagan.doctor.open": () => openDoctor(app),
   }
 
   function openBoard() {

@@ -165,6 +165,7 @@ export const ENTRIES = [
   { id: "kagan.board.open", keys: ["<leader>k"], slash: "kagan", title: "Kagan: open the board" },
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
   { id: "kagan.settings.open", keys: [], slash: "kagan-settings", title: "Kagan: settings" },
+  { id: "kagan.doctor.open", keys: [], slash: "kagan-doctor", title: "Kagan: doctor" },
 ] as const
 
 export type EntryID = (typeof ENTRIES)[number]["id"]
