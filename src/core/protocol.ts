@@ -6,6 +6,7 @@ import type { DoctorReport } from "./doctor.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Settings } from "./settings.ts"
+import type { UpdateState } from "./updates.ts"
 import type { Disposition, HelperRole, MergeStrategy, Status } from "./task.ts"
 
 /**
@@ -236,6 +237,16 @@ export type Requests = {
   "doctor.repair": {
     request: { readonly hostVersion: string; readonly version: string; readonly id: string }
     reply: Done
+  }
+  /** Asks the registry for a newer Kagan. `written`: the specs that earlier updates wrote into the config files. */
+  "update.check": {
+    request: { readonly hostVersion: string; readonly written: readonly string[] }
+    reply: UpdateState
+  }
+  /** Names that version in both config files, after trying it; on failure the old lines are put back. */
+  "update.install": {
+    request: { readonly hostVersion: string; readonly written: readonly string[]; readonly version: string }
+    reply: Done & { readonly spec: string }
   }
 }
 

@@ -98,6 +98,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "settings.write": { file: line.min(1), option: line.min(1), value: z.unknown() },
   "doctor.run": { hostVersion: line, version: line },
   "doctor.repair": { hostVersion: line, version: line, id: line },
+  "update.check": { hostVersion: line, written: list(line) },
+  "update.install": { hostVersion: line, written: list(line), version: line },
 }
 
 const readers = new Map<RequestType, z.ZodType>()

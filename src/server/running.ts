@@ -26,9 +26,11 @@ import { liveOptions } from "./live-options.ts"
 import { taskRules } from "./permissions.ts"
 import { makePushGuard, type PushGuard } from "./push-guard.ts"
 import { metaOf } from "./queue.ts"
+import { personsNpm } from "./npm.ts"
 import { makeHandlers } from "./requests.ts"
 import { serviceHandlers } from "./services.ts"
 import { makeSettings } from "./settings.ts"
+import { makeUpdates } from "./updates.ts"
 import { makeSupervision } from "./supervision.ts"
 import type { Supervisor } from "./supervisor.ts"
 import type { HelperReports } from "./tools.ts"
@@ -149,6 +151,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
 
   const places = (): ConfigPlaces => ({ root, from, url: import.meta.url, env: personEnv() })
   const settings = makeSettings({ places, apply: options.set })
+  const updates = makeUpdates({ places, version: input.version, npm: personsNpm(personEnv) })
   const patient = (board: { readonly hostVersion: string; readonly version: string }): Patient => ({
     repository,
     store,
@@ -196,7 +199,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     async start() {
       input.channel.serve(repo, {
         ...makeHandlers(creating),
-        ...serviceHandlers({ settings, patient }),
+        ...serviceHandlers({ settings, patient, updates }),
       })
       stopHearing = input.channel.onWatched((which, watched) => {
         if (which !== repo || !watched) return

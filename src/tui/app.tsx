@@ -20,6 +20,7 @@ import { createFilter } from "./board/filter.tsx"
 import { readRebinding } from "./board/rebinding.ts"
 import { createSelection } from "./board/selection.tsx"
 import { linkProblem, makeLink, type LinkState, type OpenPort } from "./channel.ts"
+import { createUpdates } from "./care/updates.tsx"
 import type { SessionReader } from "./client.ts"
 import { createNotices, type NoticeInput } from "./notices.tsx"
 import type { Time } from "./time.ts"
@@ -230,12 +231,16 @@ export function createApp(input: {
       if (!isOurs()) host.ui.toast({ variant: "warning", title: "Kagan", message })
     })
 
+    const { hostVersion, version } = input
+    const ask = channel.ask
+    const updates = createUpdates({ host, hostVersion, version, time, ask, options, link, isOurs })
+
     return {
       host,
       reader,
       time,
-      version: input.version,
-      hostVersion: input.hostVersion,
+      version,
+      hostVersion,
       glyphs: glyphsFor(input.env),
       env: input.env,
       theme: () => host.theme.current,
@@ -254,7 +259,8 @@ export function createApp(input: {
       notices,
       tell,
       act,
-      ask: channel.ask,
+      ask,
+      updates,
       load,
       directory,
       route,

@@ -53,6 +53,10 @@ const LONG_LIMIT = 120_000
 const LONG: ReadonlySet<RequestType> = new Set([
   "task.create",
   "tasks.create",
+  "doctor.run",
+  "doctor.repair",
+  "update.check",
+  "update.install",
   "draft.retry",
   "task.approve",
   "review.again",

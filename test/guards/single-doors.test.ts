@@ -100,6 +100,8 @@ const DOORS: readonly Door[] = [
       "src/server/left-commands.ts",
       // The person's own editor, on the board's key for it.
       "src/tui/editor.ts",
+      // The person's own npm, for updates.
+      "src/server/npm.ts",
       // Setup commands and checks, as the project's options name them.
       "src/server/command.ts",
     ],

@@ -8,6 +8,7 @@ import { moveAround } from "./commands/move-around.tsx"
 import { reviewCommands } from "./commands/review.tsx"
 import { taskCommands } from "./commands/task.tsx"
 import { openDoctor } from "../care/doctor.tsx"
+import { openUpdate } from "../care/update.tsx"
 import { openSettings } from "../care/settings.tsx"
 import type { CommandID, EntryID } from "./keys.ts"
 import { keysOf } from "./rebinding.ts"
@@ -40,6 +41,7 @@ export function createCommands(app: App) {
     },
     "kagan.settings.open": () => openSettings(app),
     "kagan.doctor.open": () => openDoctor(app),
+    "kagan.update.open": () => openUpdate(app),
   }
 
   function openBoard() {

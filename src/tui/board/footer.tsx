@@ -32,10 +32,12 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
     const needing = app.board.needing().length
     const filter = app.filter.text()
     const problems = app.problems().length
+    const update = app.updates.status()
     return joined(
       [
         filter === "" ? undefined : { text: `/${filter}`, tone: "accent" },
         linkWord(),
+        update === undefined ? undefined : { text: update, tone: "info" },
         problems === 0
           ? undefined
           : { text: `${problems} bad ${problems === 1 ? "option" : "options"}`, tone: "warning" },

@@ -166,6 +166,7 @@ export const ENTRIES = [
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
   { id: "kagan.settings.open", keys: [], slash: "kagan-settings", title: "Kagan: settings" },
   { id: "kagan.doctor.open", keys: [], slash: "kagan-doctor", title: "Kagan: doctor" },
+  { id: "kagan.update.open", keys: [], slash: "kagan-update", title: "Kagan: look for a newer version" },
 ] as const
 
 export type EntryID = (typeof ENTRIES)[number]["id"]

@@ -9,8 +9,13 @@ export function openDoctor(app: App) {
   void look(app)
 }
 
+const looking = new WeakSet<App>()
+
 async function look(app: App, said?: string): Promise<void> {
+  if (looking.has(app)) return
+  looking.add(app)
   const answer = await app.ask("doctor.run", { hostVersion: app.hostVersion, version: app.version })
+  looking.delete(app)
   app.notices.dismissKey("doctor")
   if (!answer.ok) return app.tell({ level: "warning", text: answer.error.text, key: "doctor" })
   openDialog(app, () => <Report app={app} report={answer.value} said={said} />, "xlarge")

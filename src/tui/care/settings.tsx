@@ -13,9 +13,15 @@ import {
 import { openDialog, type App } from "../app.tsx"
 import { Choices, DialogFrame, TextDialog, useDialogSpace, type Choice } from "../ui/dialog.tsx"
 
+const asking = new WeakSet<App>()
+
 /** Every option with what it means, its value and where that comes from; Enter changes it. */
 export function openSettings(app: App) {
+  // Asked for twice in a row, it opens once: a late answer would bring back what was closed meanwhile.
+  if (asking.has(app)) return
+  asking.add(app)
   void app.ask("settings.read", {}).then((answer) => {
+    asking.delete(app)
     if (answer.ok) show(app, answer.value)
     else app.tell({ level: "warning", text: answer.error.text, key: "settings" })
   })
