@@ -61,9 +61,9 @@ describe("settings", () => {
     await tui.press("q")
     await tui.waitFor("ctrl+p")
     await tui.slash("kagan-settings")
-    await tui.waitFor("Kagan: settings")
+    await tui.waitFor("Type to find an option")
     await tui.press("esc")
-    await tui.waitGone("Kagan: settings")
+    await tui.waitGone("Type to find an option")
   })
 })
 

@@ -112,8 +112,8 @@ function badOptions(
     id: `option:${file.half}:${option}`,
     group: "Configuration",
     level: "trouble",
-    text: `${name(file.path)}: ${option} ${text}`,
-    cause: "Everything else in the entry is in force.",
+    text: `${option} ${text}`,
+    cause: `It stands in ${name(file.path)}; everything else in the entry is in force.`,
     ...(option.startsWith("(") ? {} : takenOut(file, option)),
   })
   const takenOut = (file: ConfigFile, option: string): Pick<Found, "repair" | "mend"> => ({

@@ -39,7 +39,7 @@ function Report(props: { readonly app: App; readonly report: DoctorReport; reado
     )
     return {
       title: `${app.glyphs.of(NOTICE_SIGN[SIGN[level]])} ${text}`,
-      key: repair === undefined ? group : `${group}, Enter mends`,
+      key: repair === undefined ? group : "Enter mends",
       detail: about.join("\n"),
       choose: () => (repair === undefined ? undefined : void mend(app, finding)),
     }
