@@ -33,6 +33,7 @@ describe("settings", () => {
     await tui.waitFor("mice there is no such option")
     await tui.waitFor("1 bad option")
     await tui.press("esc")
+    await tui.waitGone("mice there is no such option")
   })
 
   test("the comma opens them: value, source and meaning of each", async () => {

@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 const NEWER: UpdateState = { kind: "newer", version: "0.2.0", text: "Kagan 0.2.0 is there; this one is 0.1.0" }
 const SAME: UpdateState = { kind: "same", text: "Kagan 0.1.0 is the newest version" }
 const open = async (more: StageOptions = {}, state: UpdateState = NEWER) =>
-  (stage = await openStage({ answers: { "update.check": () => state }, ...more }))
+  (stage = await openStage({ answers: { "update.check": () => state }, options: { updates: true }, ...more }))
 const checks = () => stage.server.asked().filter(({ type }) => type === "update.check").length
 
 describe("a newer version", () => {

@@ -61,7 +61,7 @@ export async function examine(patient: Patient): Promise<readonly Found[]> {
 
 /** The findings without the ways to mend them, as they go over the channel and onto the command line. */
 export function reportOf(found: readonly Found[]): DoctorReport {
-  return { findings: found.map(({ mend: _, ...finding }) => finding) }
+  return { findings: found.map(({ mend, ...finding }) => (mend === undefined ? finding : { ...finding })) }
 }
 
 /** Mends one finding, if it still is one. */
