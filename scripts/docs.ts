@@ -4,7 +4,15 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { lifecyclePage } from "./docs/lifecycle.ts"
 import { optionsPage, schemaFile } from "./docs/options.ts"
-import { COMMANDS, ENTRIES, GROUPS, REVIEW_COMMANDS, spellKey, type CommandRow } from "../src/tui/board/keys.ts"
+import {
+  COMMANDS,
+  ENTRIES,
+  FORM_COMMANDS,
+  GROUPS,
+  REVIEW_COMMANDS,
+  spellKey,
+  type CommandRow,
+} from "../src/tui/board/keys.ts"
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url))
 
@@ -49,6 +57,9 @@ function keysPage(): string {
     "## In the review",
     "",
     ...groups(REVIEW_COMMANDS),
+    "## In the form of a task",
+    "",
+    ...groups(FORM_COMMANDS),
   ].join("\n")
 }
 

@@ -7,7 +7,7 @@ import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
 import type { Settings } from "./settings.ts"
 import type { UpdateState } from "./updates.ts"
-import type { Disposition, HelperRole, MergeStrategy, Status } from "./task.ts"
+import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
 
 /**
  * What the two halves say to each other. The lobby is one name for all; after `hello` a board speaks on the channel of
@@ -39,6 +39,15 @@ export type DraftReply = {
   readonly tasks: readonly NewTask[]
   /** Why it is not a task (yet). */
   readonly problem: string
+}
+
+export type TaskTemplate = {
+  /** Its file's name, without the ending. */
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** Why it cannot be used. */
+  readonly problem?: string
 }
 
 export type CreatedTask = { readonly sessionID: string; readonly taskNumber: number }
@@ -94,6 +103,16 @@ export type Requests = {
       readonly dirtyCount: number
     }
   }
+  /** The person's own beginnings of tasks: `.kagan/templates/*.md` of the main checkout. */
+  "template.list": {
+    request: Record<never, never>
+    reply: {
+      readonly folder: string
+      readonly templates: readonly TaskTemplate[]
+      /** Why there are none. */
+      readonly problem?: string
+    }
+  }
   "task.create": {
     request: Omit<NewTask, "after"> & {
       /** Chosen by the board: the same id twice creates one task. */
@@ -122,8 +141,17 @@ export type Requests = {
     reply: { readonly tasks: readonly CreatedTask[]; readonly text: string }
   }
   "draft.discard": { request: { readonly draftID: string }; reply: Done }
+  /** What is absent stays; `null` and what is empty take it away. */
   "task.edit": {
-    request: { readonly sessionID: string; readonly title?: string; readonly description?: string }
+    request: {
+      readonly sessionID: string
+      readonly title?: string
+      readonly description?: string
+      readonly model?: ModelRef | null
+      readonly agent?: string
+      readonly scope?: string
+      readonly dependsOn?: readonly number[]
+    }
     reply: Done
   }
   /** `asIs`: a running turn is stopped first. */

@@ -51,7 +51,16 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   },
   "draft.retry": { draftID },
   "draft.discard": { draftID },
-  "task.edit": { sessionID, title: text.optional(), description: text.optional() },
+  "template.list": {},
+  "task.edit": {
+    sessionID,
+    title: text.optional(),
+    description: text.optional(),
+    model: model.nullable().optional(),
+    agent: line.optional(),
+    scope: text.optional(),
+    dependsOn: list(z.number().int().min(1)).optional(),
+  },
   "task.move": { sessionID, to: z.enum(STATUSES), asIs: z.boolean().optional() },
   "task.reorder": { sessionID, order: z.number() },
   "intake.answer": {

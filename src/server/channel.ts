@@ -62,6 +62,7 @@ const READS: ReadonlySet<string> = new Set<RequestType>([
   "hello",
   "board.facts",
   "base.list",
+  "template.list",
   "review.diff",
   "review.checks",
   "task.description",

@@ -24,6 +24,23 @@ export function openDependencies(meta: TaskMeta, records: Siblings): number[] {
   return [...wanted]
 }
 
+/** Why a task cannot wait for these; `undefined`: it can. */
+export function waitProblem(number: number, wanted: readonly number[], records: Siblings): string | undefined {
+  const board = records.flatMap((record) => metaOf(record) ?? [])
+  const waits = new Map(board.map(({ taskNumber, dependsOn }) => [taskNumber, dependsOn ?? []]))
+  const unknown = wanted.find((other) => other !== number && !waits.has(other))
+  if (unknown !== undefined) return `it is to wait for #${unknown}, which is not on the board`
+  const seen = new Set<number>()
+  const open = [...wanted]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next === number) return `#${number} would wait for itself`
+    if (seen.has(next)) continue
+    seen.add(next)
+    open.push(...(waits.get(next) ?? []))
+  }
+  return undefined
+}
+
 /** Whether a queued card may be judged again: a place is free for it, in the order in which cards were queued. */
 export function mayStart({ meta }: Task, records: Siblings, limit: number): boolean {
   if (!meta.awaiting) return false

@@ -14,6 +14,8 @@ export type SessionReader = {
   /** The last words of the agent, newest last, for the preview. */
   tail(sessionID: string, limit: number): Promise<Result<readonly TailMessage[], string>>
   models(): Promise<Result<readonly ModelChoice[], string>>
+  /** The agents that a person can give a task to. */
+  agents(): Promise<Result<readonly AgentChoice[], string>>
 }
 
 export type TailMessage = {
@@ -27,6 +29,8 @@ export type ModelChoice = {
   readonly name: string
   readonly provider: string
 }
+
+export type AgentChoice = { readonly name: string; readonly description?: string }
 
 /** The reading half of the host's client; every call resolves to a value and never rejects. */
 export function sessionReader(client: OpencodeClient): SessionReader {
@@ -46,6 +50,15 @@ export function sessionReader(client: OpencodeClient): SessionReader {
               : [],
           ),
         })),
+      )
+    },
+    async agents() {
+      const answer = await read(client.app.agents({}))
+      if (!answer.ok) return answer
+      return ok(
+        answer.value
+          .filter(({ mode, hidden }) => mode !== "subagent" && !hidden)
+          .map(({ name, description }) => ({ name, ...(description ? { description } : {}) })),
       )
     },
     async models() {

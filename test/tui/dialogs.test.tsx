@@ -140,6 +140,61 @@ describe("new task", () => {
     expect(stage.server.asked()).toMatchObject([{ title: "First", draftID: first?.draftID }])
   })
 
+  test("agent, dependencies and scope are chosen and typed, and live through Esc", async () => {
+    const kv = {}
+    const agents = [{ name: "build" }, { name: "plan", description: "thinks first" }]
+    const answers = { "task.create": created }
+    await open({ kv, width: 160, height: 45, agents, answers, sessions: [task(7, "Seventh")] })
+    await stage.press("n")
+    await stage.type("T1")
+    await stage.press("tab", "tab", "tab", "tab", "space")
+    stage.shows("plan  thinks first")
+    await stage.type("thinks")
+    await stage.press("enter", "tab", "space", "enter", "esc", "tab")
+    await stage.type("services/auth")
+    await stage.press("esc", "n")
+    stage.shows("#7")
+    stage.shows("services/auth")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ title: "T1", agent: "plan", dependsOn: [7], scope: "services/auth" }])
+  })
+
+  test("a template begins a task, behind what was typed already; an unusable one says why", async () => {
+    const templates = [
+      { name: "bug", title: "Fix: ", description: "Steps:\nExpected:" },
+      { name: "huge", title: "", description: "", problem: "is longer than 64 KiB" },
+    ]
+    const answers = { "template.list": () => ({ folder: "/r/.kagan/templates", templates }) }
+    await open({ width: 160, height: 45, answers })
+    await stage.press("n", "tab")
+    await stage.type("Seen today.")
+    await stage.press("ctrl+t")
+    stage.shows("huge  is longer than 64 KiB")
+    await stage.press("enter")
+    stage.shows(/Title\s+Fix:/)
+    stage.shows("Seen today.")
+    stage.shows("Expected:")
+  })
+
+  test("without templates the list says where they would be", async () => {
+    const answers = { "template.list": () => ({ folder: "/r/.kagan/templates", templates: [] }) }
+    await open({ width: 160, height: 45, answers })
+    await stage.press("n", "ctrl+t")
+    stage.shows("there is no template: put *.md files into /r/.kagan/templates")
+    await stage.press("esc")
+    stage.shows("New task")
+  })
+
+  test("its keys are the person's own as well", async () => {
+    await open({ keybinds: { "kagan.form.send": "ctrl+l" }, answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("T1")
+    await stage.press("enter")
+    expect(stage.host.dialogs()).toBe(1)
+    await stage.press("ctrl+l")
+    expect(stage.server.asked()).toMatchObject([{ title: "T1" }])
+  })
+
   test("base and model are chosen from lists, and uncommitted changes are named", async () => {
     const bases = { branches: ["main", "next"], proposed: "main", dirty: ["a"], dirtyCount: 3 }
     const models = [{ providerID: "anthropic", modelID: "opus", name: "Opus", provider: "Anthropic" }]
@@ -552,15 +607,60 @@ describe("approve and send back", () => {
   })
 })
 
-test("edit keeps title and description apart", async () => {
-  const sessions = [task(1, "Old title", { description: "Old words" }), intakeOf(1, {})]
-  await open({ width: 160, height: 45, sessions, answers: { "task.edit": () => ({ text: "saved" }) } })
-  await stage.press("e")
-  await stage.type(", longer")
-  await stage.press("enter")
-  expect(stage.server.asked()).toEqual([
-    { type: "task.edit", sessionID: "ses_1", title: "Old title", description: "Old words, longer" },
-  ])
+describe("editing a task", () => {
+  const saved = { "task.edit": () => ({ text: "saved" }) }
+  const sessions = [
+    task(1, "Old title", { description: "Old words", dependsOn: [2], scope: "services" }),
+    task(2, "Another"),
+    task(3, "A third"),
+    task(4, "Done with", { lastGatedStatus: "done" }),
+    intakeOf(1, {}),
+  ]
+
+  test("sends only what was changed, and u takes it back", async () => {
+    await open({ width: 160, height: 45, sessions, answers: saved })
+    await stage.press("e")
+    stage.showsNot("Base")
+    await stage.press("tab")
+    await stage.type(", longer")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([{ type: "task.edit", sessionID: "ses_1", description: "Old words, longer" }])
+    await stage.press("u")
+    expect(stage.server.asked().at(-1)).toEqual({ type: "task.edit", sessionID: "ses_1", description: "Old words" })
+  })
+
+  test("what it waits for is taken and left in a list of the other open tasks", async () => {
+    await open({ width: 160, height: 45, sessions, answers: saved })
+    await stage.press("e", "tab", "tab", "tab", "tab", "space")
+    stage.shows("Waits for")
+    stage.shows("✓ #2 Another")
+    stage.shows("#3 A third")
+    await stage.press("enter", "down", "enter", "esc")
+    await stage.press("tab")
+    await stage.type("/auth")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([
+      { type: "task.edit", sessionID: "ses_1", dependsOn: [3], scope: "services/auth" },
+    ])
+  })
+
+  test("nothing changed sends nothing, also where the field cannot show what is stored", async () => {
+    const hidden = [task(1, "Old \u202etitle", { description: "Old\u200b words" })]
+    await open({ width: 160, height: 45, sessions: hidden, answers: saved })
+    await stage.press("e", "enter")
+    expect(stage.server.asked()).toEqual([])
+    expect(stage.host.dialogs()).toBe(0)
+  })
+
+  test("a long description is edited whole, from its file", async () => {
+    const long = [task(1, "Long", { description: "begin", descriptionFile: true })]
+    const whole = { "task.description": () => ({ description: "begin and end" }) }
+    await open({ width: 160, height: 45, sessions: long, answers: { ...saved, ...whole } })
+    await stage.press("e", "tab")
+    await stage.type(".")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([{ type: "task.edit", sessionID: "ses_1", description: "begin and end." }])
+  })
 })
 
 function draft(title: string, description: string, problem: string): DraftReply {

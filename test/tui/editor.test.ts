@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, chmodSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync, chmodSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { openEditor } from "../../src/tui/editor.ts"
+import { editText, openEditor } from "../../src/tui/editor.ts"
 
 let folder: string
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "kagan-editor-"))))
@@ -47,4 +47,19 @@ test("an editor that cannot be started, or fails, is said", async () => {
     ok: false,
     error: expect.stringContaining("ended with 3"),
   })
+})
+
+test("a text is written in the editor: what stands in the file when it ends is taken, and the file is gone", async () => {
+  const terminal = screen()
+  const seen = join(folder, "seen")
+  const editor = program(`cp "$1" ${seen}; printf '%s' "$1" > ${seen}.path; printf 'more\\n' >> "$1"`)
+  expect(await editText(terminal, "first\n", { EDITOR: editor })).toEqual({ ok: true, value: "first\nmore\n" })
+  expect(readFileSync(seen, "utf8")).toBe("first\n")
+  expect(existsSync(readFileSync(`${seen}.path`, "utf8"))).toBe(false)
+  expect(terminal.calls).toEqual(["suspend", "resume"])
+})
+
+test("an editor that fails leaves the text as it was typed", async () => {
+  expect(await editText(screen(), "first", { EDITOR: program("exit 1") })).toMatchObject({ ok: false })
+  expect(await editText(screen(), "first", {})).toMatchObject({ ok: false, error: expect.stringContaining("$EDITOR") })
 })

@@ -30,7 +30,7 @@ import { registerKeys } from "../../src/tui/board/bindings.tsx"
 import { BoardScreen } from "../../src/tui/board/board.tsx"
 import { createCommands, type Commands } from "../../src/tui/board/commands.tsx"
 import type { OpenPort } from "../../src/tui/channel.ts"
-import type { ModelChoice, Session, SessionReader, TailMessage } from "../../src/tui/client.ts"
+import type { AgentChoice, ModelChoice, Session, SessionReader, TailMessage } from "../../src/tui/client.ts"
 import { ReviewScreen } from "../../src/tui/review/screen.tsx"
 import { Guarded } from "../../src/tui/ui/boundary.tsx"
 import { manualClock, settle } from "../kit/clock.ts"
@@ -58,6 +58,7 @@ export type StageOptions = {
   /** Without a server half nothing answers. */
   readonly server?: false
   readonly models?: readonly ModelChoice[]
+  readonly agents?: readonly AgentChoice[]
   /** The last words of a session. */
   readonly tail?: (sessionID: string) => readonly TailMessage[]
   readonly hostVersion?: string
@@ -84,6 +85,7 @@ export async function openStage(options: StageOptions = {}) {
     },
     tail: async (id) => ok(options.tail?.(id) ?? []),
     models: async () => ok(options.models ?? []),
+    agents: async () => ok(options.agents ?? []),
   }
 
   const test = await testRender(
@@ -266,7 +268,7 @@ function scriptedServer(options: StageOptions) {
 }
 
 const READS: ReadonlySet<string> = new Set<RequestType>([
-  ...(["hello", "board.facts", "base.list", "review.diff", "review.checks", "task.history"] as const),
+  ...(["hello", "board.facts", "base.list", "review.diff", "review.checks", "task.history", "template.list"] as const),
   "task.description",
 ])
 

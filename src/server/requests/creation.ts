@@ -3,7 +3,9 @@ import { ok } from "../../core/result.ts"
 import { draftOf, dropDraft } from "../../shared/drafts.ts"
 import { createFrom, keptDrafts, tellDrafts } from "../creation.ts"
 import { failed, refused } from "../moves.ts"
+import { waitProblem } from "../queue.ts"
 import type { Desk, Handlers } from "../requests.ts"
+import { readTemplates } from "../templates.ts"
 
 const LONG_DESCRIPTION = 1_000
 
@@ -12,7 +14,14 @@ export function creationRequests(
   desk: Desk,
 ): Pick<
   Handlers,
-  "board.facts" | "base.list" | "task.create" | "tasks.create" | "draft.retry" | "draft.discard" | "task.edit"
+  | "board.facts"
+  | "base.list"
+  | "template.list"
+  | "task.create"
+  | "tasks.create"
+  | "draft.retry"
+  | "draft.discard"
+  | "task.edit"
 > {
   const { project, supervisor, create, on } = desk
   const { tasks, host, store, clock } = project
@@ -46,6 +55,8 @@ export function creationRequests(
       })
     },
 
+    "template.list": async () => ok(await readTemplates(project.root)),
+
     async "task.create"({ draftID, start, ...task }) {
       const created = await made({ id: draftID, tasks: [task], ...(start ? { start } : {}), at: clock.now() })
       return created.ok ? ok({ ...created.value.tasks[0]!, text: created.value.text }) : created
@@ -66,28 +77,40 @@ export function creationRequests(
       return dropped.ok ? ok({ text: "draft discarded" }) : failed(dropped.error.text)
     },
 
-    "task.edit": ({ sessionID, title, description }) =>
+    "task.edit": ({ sessionID, title, description, ...more }) =>
       on(sessionID, async (task) => {
-        if (title !== undefined && title !== task.title) {
-          const clean = cleanTitle(title)
-          if (!clean) return refused({ kind: "title_empty" })
+        const { dependsOn } = more
+        const clean = title === undefined ? task.title : cleanTitle(title)
+        if (!clean) return refused({ kind: "title_empty" })
+        const text = description?.trim()
+        const long = text !== undefined && text.length > LONG_DESCRIPTION
+        if (long) {
+          const written = await store.writeText(store.paths.session(sessionID).description, text)
+          if (!written.ok) return failed(written.error.text)
+        }
+        let problem: string | undefined
+        const updated = await tasks.update(sessionID, async (meta, { siblings }) => {
+          problem = dependsOn && waitProblem(meta.taskNumber, dependsOn, await siblings())
+          if (problem !== undefined) return undefined
+          return {
+            ...meta,
+            ...(text === undefined
+              ? {}
+              : {
+                  description: text === "" ? undefined : long ? text.slice(0, 300) : text,
+                  descriptionFile: long ? true : undefined,
+                }),
+            ...(more.model === undefined ? {} : { model: more.model ?? undefined }),
+            ...(more.agent === undefined ? {} : { agent: more.agent || undefined }),
+            ...(more.scope === undefined ? {} : { scope: more.scope.trim().slice(0, 500) || undefined }),
+            ...(dependsOn === undefined ? {} : { dependsOn: dependsOn.length > 0 ? dependsOn : undefined }),
+          }
+        })
+        if (!updated.ok) return failed(updated.error.text)
+        if (problem !== undefined) return refused({ kind: "invalid", text: problem })
+        if (clean !== task.title) {
           const renamed = await host.rename(sessionID, clean)
           if (!renamed.ok) return failed(renamed.error.text)
-        }
-        if (description !== undefined) {
-          const text = description.trim()
-          const long = text.length > LONG_DESCRIPTION
-          if (long) {
-            const written = await store.writeText(store.paths.session(sessionID).description, description)
-            if (!written.ok) return failed(written.error.text)
-          }
-          const updated = await tasks.update(sessionID, (meta) => ({
-            ...meta,
-            description: text === "" ? undefined : long ? text.slice(0, 300) : text,
-            descriptionFile: long ? true : undefined,
-          }))
-          if (!updated.ok) return failed(updated.error.text)
-        } else {
           // The record repeats the title: write it anew.
           const repaired = await tasks.repair(sessionID)
           if (!repaired.ok) return failed(repaired.error.text)

@@ -63,7 +63,7 @@ const rows = [
   },
   { id: "kagan.forward", keys: ["m"], title: "Move forward", group: "Task", hint: "move on", menu: true },
   { id: "kagan.back", keys: ["b"], title: "Move back", group: "Task", hint: "back", menu: true },
-  { id: "kagan.edit", keys: ["e"], title: "Edit title and description", group: "Task", hint: "edit", menu: true },
+  { id: "kagan.edit", keys: ["e"], title: "Edit the task", group: "Task", hint: "edit", menu: true },
   { id: "kagan.lower", keys: ["shift+j"], title: "Lower in its column", group: "Task", menu: true },
   { id: "kagan.higher", keys: ["shift+k"], title: "Higher in its column", group: "Task", menu: true },
   {
@@ -156,6 +156,25 @@ const reviewRows = [
 export type ReviewCommandID = (typeof reviewRows)[number]["id"]
 export const REVIEW_COMMANDS: readonly (CommandRow & { readonly id: ReviewCommandID })[] = reviewRows
 
+const formRows = [
+  { id: "kagan.form.send", keys: ["return"], title: "Create the task, or save it", group: "Task" },
+  {
+    id: "kagan.form.start",
+    keys: ["ctrl+return", "ctrl+s"],
+    title: "Create it and start it, without intake and with a reason",
+    group: "Task",
+  },
+  { id: "kagan.form.next", keys: ["tab"], title: "Next field", group: "Task" },
+  { id: "kagan.form.previous", keys: ["shift+tab"], title: "Previous field", group: "Task" },
+  { id: "kagan.form.choose", keys: ["space", "right"], title: "Choose what stands in the field", group: "Task" },
+  { id: "kagan.form.template", keys: ["ctrl+t"], title: "Begin with a template", group: "Task" },
+  { id: "kagan.form.editor", keys: ["ctrl+o"], title: "Write it in your editor", group: "Task" },
+] as const satisfies readonly CommandRow[]
+
+/** The keys of the form in which a task is typed. */
+export type FormCommandID = (typeof formRows)[number]["id"]
+export const FORM_COMMANDS: readonly (CommandRow & { readonly id: FormCommandID })[] = formRows
+
 export type CommandID = (typeof rows)[number]["id"]
 export type CommandIDsOf<G extends Group> = Extract<(typeof rows)[number], { readonly group: G }>["id"]
 export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = rows
@@ -184,10 +203,11 @@ const SPELLED: Readonly<Record<string, string>> = {
   home: "Home",
   end: "End",
   comma: ",",
+  tab: "Tab",
 }
 
 /** A key as a person reads it. */
 export function spellKey(key: string): string {
   const shifted = /^shift\+([a-z])$/.exec(key)
-  return shifted ? shifted[1]!.toUpperCase() : (SPELLED[key] ?? key)
+  return shifted ? shifted[1]!.toUpperCase() : (SPELLED[key] ?? key.replace(/\+return$/, "+enter"))
 }

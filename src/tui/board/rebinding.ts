@@ -1,4 +1,13 @@
-import { COMMANDS, ENTRIES, REVIEW_COMMANDS, type CommandID, type EntryID, type ReviewCommandID } from "./keys.ts"
+import {
+  COMMANDS,
+  ENTRIES,
+  FORM_COMMANDS,
+  REVIEW_COMMANDS,
+  type CommandID,
+  type EntryID,
+  type FormCommandID,
+  type ReviewCommandID,
+} from "./keys.ts"
 
 /** Keys of the person's own by command name, with what could not be read. */
 export type Rebinding = {
@@ -7,11 +16,14 @@ export type Rebinding = {
 }
 
 const DEFAULT_KEYS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...COMMANDS, ...REVIEW_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
+  [...COMMANDS, ...REVIEW_COMMANDS, ...FORM_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
 )
 
 /** The keys in force: the person's own, else the table's. */
-export function keysOf(rebinding: Rebinding, id: CommandID | ReviewCommandID | EntryID): readonly string[] {
+export function keysOf(
+  rebinding: Rebinding,
+  id: CommandID | ReviewCommandID | FormCommandID | EntryID,
+): readonly string[] {
   return rebinding.keys[id] ?? DEFAULT_KEYS.get(id) ?? []
 }
 

@@ -1,41 +1,75 @@
-import { displayableLines } from "../../core/text.ts"
+import { displayable, displayableLines } from "../../core/text.ts"
+import { readModel } from "../../core/options.ts"
+import type { RequestOf } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
-import { TextDialog } from "../ui/dialog.tsx"
+import { TaskDialog } from "./task-dialog.tsx"
+import { formOf, type TaskForm } from "./task-form.ts"
 
-/** Title on the first line, description below it. */
-export function openEdit(app: App, card: Card, remember: (text: string, undo: () => void) => void) {
+type Changes = Omit<RequestOf<"task.edit">, "sessionID">
+
+/** The form of a task that is: everything but its base, which its worktree was made from. */
+export async function openEdit(app: App, card: Card, remember: (text: string, undo: () => void) => void) {
   const { meta, title } = card.entry
-  const description = meta.description ?? ""
-  const initial = description === "" ? title : `${title}\n${description}`
-  // What is shown may differ from what is stored: only what was really edited is sent.
-  const shown = displayableLines(initial).join("\n")
-  const send = (next: { title: string; description?: string }) =>
-    app.act(card, "saving", "task.edit", { sessionID: card.id, ...next })
+  const whole = meta.descriptionFile ? await app.ask("task.description", { sessionID: card.id }) : undefined
+  if (whole && !whole.ok) {
+    return app.tell({ level: "error", text: whole.error.text, taskNumber: meta.taskNumber, key: "edit" })
+  }
+  const description = whole ? whole.value.description : (meta.description ?? "")
+  const initial = formOf({ ...meta, title, description })
+  const send = (changes: Changes) => app.act(card, "saving", "task.edit", { sessionID: card.id, ...changes })
   openDialog(
     app,
     () => (
-      <TextDialog
-        title={`Edit #${meta.taskNumber}`}
-        about={
-          meta.descriptionFile
-            ? "The title; its long description stays as it is."
-            : "Title on the first line, description below."
-        }
+      <TaskDialog
+        app={app}
+        name={`Edit #${meta.taskNumber}`}
         initial={initial}
-        submit={(text) => {
-          const [first = "", ...rest] = text.split("\n")
-          if (first.trim() === "") return "a title needs at least one visible character"
-          app.host.ui.dialog.clear()
-          const next = { title: first.trim(), ...(meta.descriptionFile ? {} : { description: rest.join("\n").trim() }) }
-          if (text === shown) return undefined
-          void send(next).then((answer) => {
-            if (answer.ok) remember(`edit of #${meta.taskNumber}`, () => void send({ title, description }))
+        without={["base"]}
+        number={meta.taskNumber}
+        send={(form) => {
+          const changes = changesOf(shownOf(initial), shownOf(form))
+          if (Object.keys(changes).length === 0) return
+          const before = pick(fullChanges(initial), changes)
+          void send(pick(fullChanges(form), changes)).then((answer) => {
+            if (answer.ok) remember(`edit of #${meta.taskNumber}`, () => void send(before))
           })
-          return undefined
         }}
       />
     ),
     "large",
   )
+}
+
+/** What the fields show may differ from what is stored: only what was really edited is sent. */
+function shownOf(form: TaskForm): TaskForm {
+  return {
+    ...form,
+    title: displayable(form.title),
+    description: displayableLines(form.description).join("\n"),
+    scope: displayable(form.scope),
+  }
+}
+
+function fullChanges(form: TaskForm): Required<Changes> {
+  return {
+    title: form.title.trim(),
+    description: form.description.trim(),
+    model: readModel(form.model) ?? null,
+    agent: form.agent,
+    scope: form.scope.trim(),
+    dependsOn: [...form.after],
+  }
+}
+
+function changesOf(before: TaskForm, after: TaskForm): Changes {
+  const [old, now] = [fullChanges(before), fullChanges(after)]
+  const keys = (Object.keys(now) as (keyof Changes)[]).filter(
+    (key) => JSON.stringify(old[key]) !== JSON.stringify(now[key]),
+  )
+  return Object.fromEntries(keys.map((key) => [key, now[key]]))
+}
+
+function pick(all: Required<Changes>, like: Changes): Changes {
+  return Object.fromEntries((Object.keys(like) as (keyof Changes)[]).map((key) => [key, all[key]]))
 }

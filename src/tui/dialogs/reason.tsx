@@ -2,6 +2,18 @@ import { isReason } from "../../core/rules.ts"
 import { openDialog, type App } from "../app.tsx"
 import { Choices, DialogFrame, TextDialog, useDialogSpace } from "../ui/dialog.tsx"
 
+export const INTAKE_WAIVERS: readonly string[] = [
+  "Small, self-contained change",
+  "Already agreed in detail",
+  "Repeats an earlier task",
+  "An experiment to throw away",
+]
+export const REVIEW_WAIVERS: readonly string[] = [
+  "I read the whole diff myself",
+  "Only documentation or text",
+  "A revert of known work",
+]
+
 export type ReasonRequest = {
   readonly title: string
   /** Frequent reasons, one key each; another one can always be written. */

@@ -2,6 +2,7 @@ import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "
 import type { Binding } from "@opentui/keymap"
 import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js"
+import { fuzzyFilter } from "../../core/fuzzy.ts"
 import { displayable, displayableLines, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "./line.tsx"
@@ -154,12 +155,14 @@ export function Choices(props: {
   let field: InputRenderable | undefined
 
   const found = createMemo(() => {
-    const words = typed().toLowerCase().split(/\s+/).filter(Boolean)
-    const matching = props.choices.filter((choice) => {
-      const text = `${choice.title} ${choice.note ?? ""} ${choice.group ?? ""}`.toLowerCase()
-      return words.every((word) => text.includes(word))
-    })
-    return props.free && typed().trim() !== "" ? [...matching, props.free(typed().trim())] : matching
+    const matching = fuzzyFilter(typed(), props.choices, ({ title, note, group }) =>
+      [title, note, group].filter((part) => part !== undefined).join(" "),
+    )
+    // Under the names of their groups they stay in their order.
+    const listed = props.choices.some(({ group }) => group !== undefined)
+      ? props.choices.filter((choice) => matching.includes(choice))
+      : matching
+    return props.free && typed().trim() !== "" ? [...listed, props.free(typed().trim())] : listed
   })
   const index = () => Math.max(0, Math.min(at(), found().length - 1))
   /** Room for the words about a choice: the same for all, so that the list does not jump. */

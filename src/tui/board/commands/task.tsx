@@ -4,20 +4,13 @@ import { openConfirm } from "../../dialogs/confirm.tsx"
 import { openCreate } from "../../dialogs/create.tsx"
 import { openEdit } from "../../dialogs/edit.tsx"
 import { openIntake } from "../../dialogs/intake.tsx"
-import { openReason } from "../../dialogs/reason.tsx"
+import { INTAKE_WAIVERS, openReason, REVIEW_WAIVERS } from "../../dialogs/reason.tsx"
 import { openSendBack } from "../../dialogs/send-back.tsx"
 import { isDraftCard, isRunning, type Card } from "../store.tsx"
 import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
 import { sendBackProblem } from "./review.tsx"
 
-const INTAKE_WAIVERS = [
-  "Small, self-contained change",
-  "Already agreed in detail",
-  "Repeats an earlier task",
-  "An experiment to throw away",
-]
 const SETUP_WAIVERS = ["Not needed for this task", "Made ready by hand", "The agent is to repair it"]
-const REVIEW_WAIVERS = ["I read the whole diff myself", "Only documentation or text", "A revert of known work"]
 
 /** What becomes of a task: made, agreed, moved, put aside. */
 export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
@@ -140,7 +133,7 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     ),
     "kagan.edit": forDraft(
       (draft) => openCreate(app, draft),
-      onCard((card) => openEdit(app, card, remember)),
+      onCard((card) => void openEdit(app, card, remember)),
     ),
     "kagan.lower": onCard(
       (card) => reorder(card, 1),
