@@ -113,6 +113,12 @@ export type Requests = {
       readonly problem?: string
     }
   }
+  /** A text as a file, for the person's own editor; `text.close` answers what stands in it then, and takes it away. */
+  "text.open": {
+    request: { readonly text: string }
+    reply: { readonly id: string; readonly folder: string; readonly path: string }
+  }
+  "text.close": { request: { readonly id: string }; reply: { readonly text: string } }
   "task.create": {
     request: Omit<NewTask, "after"> & {
       /** Chosen by the board: the same id twice creates one task. */

@@ -52,6 +52,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "draft.retry": { draftID },
   "draft.discard": { draftID },
   "template.list": {},
+  "text.open": { text },
+  "text.close": { id },
   "task.edit": {
     sessionID,
     title: text.optional(),

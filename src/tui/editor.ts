@@ -1,7 +1,4 @@
 import { spawn } from "node:child_process"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { err, ok, type Result } from "../core/result.ts"
 
 /** The screen gives the terminal away and takes it back. */
@@ -19,24 +16,13 @@ export function openEditor(
   return runEditor(terminal, folder, folder, env)
 }
 
-/** Has a text written in the person's own editor: answers what stood in the file when the editor ended. */
-export async function editText(
+/** Opens one file in the person's own editor and waits until it ends. */
+export function openFile(
   terminal: Terminal,
-  text: string,
+  file: { readonly folder: string; readonly path: string },
   env: Readonly<Record<string, string | undefined>>,
-): Promise<Result<string, string>> {
-  let folder: string | undefined
-  try {
-    folder = await mkdtemp(join(tmpdir(), "kagan-text-"))
-    const file = join(folder, "task.md")
-    await writeFile(file, text, { mode: 0o600 })
-    const ended = await runEditor(terminal, file, folder, env)
-    return ended.ok ? ok(await readFile(file, "utf8")) : ended
-  } catch (cause) {
-    return err(cause instanceof Error ? cause.message : String(cause))
-  } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
-  }
+): Promise<Result<void, string>> {
+  return runEditor(terminal, file.path, file.folder, env)
 }
 
 function runEditor(

@@ -176,6 +176,23 @@ describe("new task", () => {
     stage.shows("Expected:")
   })
 
+  test("an editor that cannot be had is said in the dialog, and nothing typed is lost", async () => {
+    const answers = {
+      "text.open": () => ({ id: "t-1", folder: "/tmp/x", path: "/tmp/x/task.md" }),
+      "text.close": () => ({ text: "A title" }),
+    }
+    await open({ width: 160, height: 45, answers })
+    await stage.press("n")
+    await stage.type("A title")
+    await stage.press("ctrl+o")
+    stage.shows("$EDITOR")
+    stage.shows(/Title\s+A title/)
+    expect(stage.server.asked()).toEqual([
+      { type: "text.open", text: "A title\n" },
+      { type: "text.close", id: "t-1" },
+    ])
+  })
+
   test("without templates the list says where they would be", async () => {
     const answers = { "template.list": () => ({ folder: "/r/.kagan/templates", templates: [] }) }
     await open({ width: 160, height: 45, answers })

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync, chmodSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync, chmodSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { editText, openEditor } from "../../src/tui/editor.ts"
+import { openEditor, openFile } from "../../src/tui/editor.ts"
 
 let folder: string
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "kagan-editor-"))))
@@ -49,17 +49,11 @@ test("an editor that cannot be started, or fails, is said", async () => {
   })
 })
 
-test("a text is written in the editor: what stands in the file when it ends is taken, and the file is gone", async () => {
-  const terminal = screen()
-  const seen = join(folder, "seen")
-  const editor = program(`cp "$1" ${seen}; printf '%s' "$1" > ${seen}.path; printf 'more\\n' >> "$1"`)
-  expect(await editText(terminal, "first\n", { EDITOR: editor })).toEqual({ ok: true, value: "first\nmore\n" })
-  expect(readFileSync(seen, "utf8")).toBe("first\n")
-  expect(existsSync(readFileSync(`${seen}.path`, "utf8"))).toBe(false)
-  expect(terminal.calls).toEqual(["suspend", "resume"])
-})
-
-test("an editor that fails leaves the text as it was typed", async () => {
-  expect(await editText(screen(), "first", { EDITOR: program("exit 1") })).toMatchObject({ ok: false })
-  expect(await editText(screen(), "first", {})).toMatchObject({ ok: false, error: expect.stringContaining("$EDITOR") })
+test("a file is opened by its path, in its folder", async () => {
+  const path = join(folder, "task.md")
+  writeFileSync(path, "first\n")
+  const editor = program('printf "%s" "$(pwd)" > seen; printf "more\\n" >> "$1"')
+  expect(await openFile(screen(), { folder, path }, { EDITOR: editor })).toMatchObject({ ok: true })
+  expect(readFileSync(path, "utf8")).toBe("first\nmore\n")
+  expect(readFileSync(join(folder, "seen"), "utf8")).toBe(folder)
 })

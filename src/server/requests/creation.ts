@@ -6,6 +6,7 @@ import { failed, refused } from "../moves.ts"
 import { waitProblem } from "../queue.ts"
 import type { Desk, Handlers } from "../requests.ts"
 import { readTemplates } from "../templates.ts"
+import { closeText, openText } from "../text-files.ts"
 
 const LONG_DESCRIPTION = 1_000
 
@@ -17,6 +18,8 @@ export function creationRequests(
   | "board.facts"
   | "base.list"
   | "template.list"
+  | "text.open"
+  | "text.close"
   | "task.create"
   | "tasks.create"
   | "draft.retry"
@@ -53,6 +56,15 @@ export function creationRequests(
         dirty: files.slice(0, 50),
         dirtyCount: files.length,
       })
+    },
+
+    async "text.open"({ text }) {
+      const opened = await openText(project.seed(), text)
+      return opened.ok ? opened : failed(opened.error)
+    },
+    async "text.close"({ id }) {
+      const text = await closeText(id)
+      return text.ok ? ok({ text: text.value }) : failed(text.error)
     },
 
     "template.list": async () => ok(await readTemplates(project.root)),

@@ -7,7 +7,7 @@ import { displayableLines, fit } from "../../core/text.ts"
 import type { App } from "../app.tsx"
 import { spellKey, type FormCommandID } from "../board/keys.ts"
 import { keysOf } from "../board/rebinding.ts"
-import { editText } from "../editor.ts"
+import { openFile } from "../editor.ts"
 import { Choices, DialogFrame, fieldColours, useDialogKeys, useDialogSpace, type Choice } from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
@@ -127,9 +127,13 @@ export function TaskDialog(props: {
 
   async function editOutside() {
     takeFields()
-    const edited = await editText(app.host.renderer, `${form.title}\n${form.description}`, app.env)
-    if (!edited.ok) return setWrong(edited.error)
-    const [first = "", ...rest] = edited.value.split("\n")
+    const file = await app.ask("text.open", { text: `${form.title}\n${form.description}` })
+    if (!file.ok) return setWrong(file.error.text)
+    const ended = await openFile(app.host.renderer, file.value, app.env)
+    const edited = await app.ask("text.close", { id: file.value.id })
+    if (!ended.ok) return setWrong(ended.error)
+    if (!edited.ok) return setWrong(edited.error.text)
+    const [first = "", ...rest] = edited.value.text.split("\n")
     const next = { title: first.trim(), description: rest.join("\n").trim() }
     change(next)
     if (inputs.title) inputs.title.value = next.title
