@@ -18,6 +18,8 @@ export type TaskFacts = {
   readonly worktree: "present" | "missing" | "foreign" | "unknown"
   /** Another process on this host (or another host) runs a turn of it. */
   readonly elsewhere?: string
+  /** Intake is switched off: a card without one may start. */
+  readonly intakeOff?: boolean
   /** What the running helper is doing, when one is. */
   readonly helper?: Activity
   /** The worktree differs from the snapshot under review: what changed, bounded. */
@@ -216,7 +218,8 @@ function backlogState(task: BacklogTask, facts: TaskFacts | undefined, now: numb
     const open = intake.required - intake.answered
     return state("needs_answers", `${open} ${open === 1 ? "answer" : "answers"} needed`, true)
   }
-  if (!intake) return state("preparing", "waiting for intake")
+  if (!intake)
+    return facts?.intakeOff ? state("ready", "ready (no intake)", true) : state("preparing", "waiting for intake")
   return state("ready", intake.state === "waived" ? "ready (intake waived)" : "ready", true)
 }
 
@@ -266,6 +269,7 @@ function workState(task: WorkTask, facts: TaskFacts | undefined, now: number, st
 function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (task.merge?.state === "claimed") return state("merging", "merging")
   if (task.merge?.state === "failed") return state("merge_failed", task.merge.reason ?? "the merge failed", true)
+  if (task.awaiting) return state("queued", task.awaiting.text)
   const { review } = task
   if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")
     return state("changed_since_review", "the agent is at work again")

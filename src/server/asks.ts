@@ -26,7 +26,7 @@ function permissionAsk(ask: PermissionRequest, directory: string): Ask {
     directory,
     permission: ask.permission,
     patterns: ask.patterns,
-    text: `${ask.permission}: ${what}`.slice(0, 2_000),
+    text: `${ask.permission}: ${what}`,
   }
 }
 

@@ -61,14 +61,17 @@ async function settle({ project, supervisor }: Creating, draft: Draft, tasks: re
     : `${numbers} created and ${outcomes.join(", ")}`
 }
 
-/** What is kept, for the boards. */
+/** What is kept, for the boards: what somebody is at will be a task, or come back with a reason. */
 export async function keptDrafts(create: CreateParts): Promise<readonly DraftReply[]> {
-  return (await listDrafts(create)).map((draft) => ({
+  const kept = (await listDrafts(create)).filter(
+    ({ claim, problem }) => !claim || problem || create.store.alive(claim) === false,
+  )
+  return kept.map((draft) => ({
     id: draft.id,
     title: draftTitle(draft),
     description: draft.tasks.length === 1 ? draft.tasks[0]!.description : "",
     tasks: draft.tasks,
-    problem: draft.problem ?? (draft.claim ? "being created" : "not created yet"),
+    problem: draft.problem ?? (draft.claim ? "OpenCode ended while it was being created" : "not created yet"),
   }))
 }
 

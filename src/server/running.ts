@@ -16,7 +16,7 @@ import type { Tasks } from "../shared/tasks.ts"
 import type { ServerChannel } from "./channel.ts"
 import type { ConfigPlaces } from "./config-files.ts"
 import { makeContainment } from "./containment.ts"
-import { createPlanned, finishLeftDrafts, type Creating } from "./creation.ts"
+import { createPlanned, finishLeftDrafts, tellDrafts, type Creating } from "./creation.ts"
 import type { Patient } from "./doctor/doctor.ts"
 import { rewriteRecord } from "./doctor/records.ts"
 import { ensureInstance, isServed, personEnv } from "./instances.ts"
@@ -166,6 +166,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   })
   const creating: Creating = { project, supervisor, create }
   let stopHearing = () => {}
+  let stopWatching = () => {}
 
   return ok({
     root,
@@ -206,12 +207,17 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
         void supervisor.refresh()
         void finishLeftDrafts(creating)
       })
+      // What another window keeps or makes of what was typed is heard from its file.
+      const watching = store.watch(store.paths.drafts, () => void tellDrafts(creating))
+      if (watching.ok) stopWatching = watching.value
+      else host.log("warn", `drafts of other windows are not heard: ${watching.error.text}`)
       await supervision.start()
       await finishLeftDrafts(creating)
     },
 
     async dispose() {
       stopHearing()
+      stopWatching()
       input.channel.retire(repo)
       await supervision.dispose()
     },

@@ -180,7 +180,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       const up = worktree.state === "present" && (await instanceUp(task))
       const gathered = await gatherFacts(sources, task, read.value, worktree, up)
       const extra = columnOf(task.meta) === "review" && up ? await parts.reviewFacts(task) : {}
-      shown.publish({ ...gathered.shown, ...extra })
+      const intakeOff = project.options().intake.enabled ? {} : { intakeOff: true }
+      shown.publish({ ...gathered.shown, ...intakeOff, ...extra })
       const running = occupation(sessionID)
       const facts: LookFacts = {
         ...gathered.look,

@@ -238,6 +238,20 @@ export function makeTasks(parts: {
     return answer.ok ? answer : err({ kind: "host", text: answer.error.text, cause: answer.error })
   }
 
+  /** The session that a restore made before its process died, with its own id already written or not yet. */
+  async function half(taskNumber: number): Promise<Result<Session | undefined, TaskFailure>> {
+    if (!parts.project) return ok(undefined)
+    const listed = await host.sessions(parts.project.root)
+    if (!listed.ok) return err({ kind: "host", text: listed.error.text, cause: listed.error })
+    const found = listed.value.filter((session) => {
+      const raw = rawKagan(session.metadata)
+      if (session.parentID || raw?.boardTask !== true || raw.repo !== repo || raw.taskNumber !== taskNumber)
+        return false
+      return raw.sessionID === session.id || raw.sessionID === ""
+    })
+    return ok(found.find((session) => rawKagan(session.metadata)?.sessionID === session.id) ?? found[0])
+  }
+
   const tasks: Tasks = {
     self: store.self,
     records,
@@ -346,11 +360,20 @@ export function makeTasks(parts: {
         const current = await tasks.read(sessionID)
         if (current.ok) return err({ kind: "not_ours", text: "its session is there already" })
         if (current.error.kind === "host") return current
+        const before = await half(decoded.meta.taskNumber)
+        if (!before.ok) return before
+        const back = before.value && readKagan(before.value.id, before.value.metadata)
+        if (before.value && back?.kind === "task") {
+          const settled = await settle(before.value, back.meta, { ...back.raw }, true, sessionID)
+          return settled.ok ? ok(settled.value.task) : settled
+        }
         const meta = change(decoded.meta)
         const there = await load(sessionID)
         const session = there.ok
           ? ok(there.value.session)
-          : await createSession({ ...input, title: kept.title, metadata: { kagan: { ...meta, sessionID: "" } } })
+          : before.value
+            ? ok(before.value)
+            : await createSession({ ...input, title: kept.title, metadata: { kagan: { ...meta, sessionID: "" } } })
         if (!session.ok) return session
         const full: TaskMeta = { ...meta, sessionID: session.value.id }
         const kagan = mergeKagan(decoded.raw, full, decoded.meta)

@@ -101,7 +101,10 @@ export function createApp(input: {
           setServed(state.options)
           setServedProblems(state.problems)
         })
-        if (state.kind === "up") void askFacts()
+        if (state.kind !== "up") return
+        void askFacts()
+        // What other windows did while the halves looked for each other was told to nobody here.
+        if (hadList) void load()
       },
       onPush: receive,
     })
@@ -142,8 +145,12 @@ export function createApp(input: {
       else board.forget(sessionID)
     }
 
+    /** The list was had once. */
+    let hadList = false
+
     async function load() {
       const sessions = await reader.sessions()
+      hadList = true
       if (sessions.ok) board.load(sessions.value)
       else board.loadFailed(sessions.error)
     }

@@ -66,6 +66,25 @@ const FOUND: readonly (readonly [what: string, life: Life])[] = [
     },
   ],
   [
+    "a restore that died between session and record is found again by the next one: no number twice",
+    {
+      seed: 807534882,
+      resume: "ask",
+      agreed: 3,
+      two: false,
+      steps: [
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: true },
+        { step: { do: "delete", task: 0 }, rest: false },
+        { step: { do: "kill", by: 0, after: 11 }, rest: false },
+        { step: { do: "start" }, rest: true },
+        { step: { do: "kill", by: 3, after: 16 }, rest: false },
+        { step: { do: "next", by: 1, task: 0, fix: 0 }, rest: true },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+      ],
+    },
+  ],
+  [
     "a helper that failed before the clock was set back is tried again",
     {
       seed: 0,

@@ -56,13 +56,17 @@ describe("what an agent asks is answered on the board", () => {
   })
 
   test("y allows a command once", async () => {
-    next = [() => run("rm -rf cellar")]
+    next = [() => run("rm -rf cellar && echo that nothing of it is left")]
     await tui.press("y")
     await working("asks: bash: rm -rf cellar")
   })
 
   test("x rejects one, with a word that the agent gets", async () => {
     next = [() => question("Which colour?", "Red", "Blue")]
+    // Its card has no room for all of it.
+    await tui.press("y")
+    await tui.waitFor("rm -rf cellar && echo that nothing of it is left")
+    await tui.waitFor("Allow it once")
     await tui.press("x")
     await tui.waitFor("Reject what #1 asks")
     await tui.type("Leave the cellar alone.")

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest"
+import { DEFAULT_OPTIONS } from "../../src/core/options.ts"
 import { width as cells } from "../../src/core/text.ts"
 import { facts, inReview, task, workingDay } from "./cards.ts"
 import { HOSTILE_TITLES } from "./hostile.ts"
-import { openStage, THEME, type Stage, type StageOptions } from "./stage.tsx"
+import { openStage, THEME, VERSION, type Stage, type StageOptions } from "./stage.tsx"
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -312,6 +313,18 @@ describe("empty and broken", () => {
     stage.server.up()
     await stage.settle()
     expect(stage.server.requests.length).toBeGreaterThan(before)
+  })
+
+  test("what other windows did while the halves looked for each other is on the board when they have met", async () => {
+    const sessions = [task(1, "Was there")]
+    const met = Promise.withResolvers<void>()
+    const reply = { repo: "repo-1", root: "/", version: VERSION, options: DEFAULT_OPTIONS, problems: [] }
+    await open({ width: 160, height: 45, sessions, answers: { hello: () => met.promise.then(() => reply) } })
+    stage.shows("#1 Was there")
+    sessions.push(task(2, "Made meanwhile"))
+    met.resolve()
+    await stage.settle()
+    stage.shows("#2 Made meanwhile")
   })
 
   test("a server half of another version is named", async () => {

@@ -451,7 +451,7 @@ describe("asks", () => {
     directory: "/wt/1",
     permission: "bash",
     patterns: ["npm i"],
-    text: "run npm i",
+    text: "bash: npm i",
   }
   const question = {
     kind: "question",
@@ -470,10 +470,36 @@ describe("asks", () => {
     ])
   })
 
+  test("what the card has no room for is read whole before y allows it", async () => {
+    const text = `bash: ${Array.from({ length: 200 }, (_, n) => `rm -rf part-${n}`).join(" && ")}`
+    await open({ ...asking({ ...permission, text }), width: 80, height: 24, answers: { "ask.permission": done } })
+    await stage.press("2", "y")
+    expect(stage.server.asked()).toEqual([])
+    stage.shows("#1 asks")
+    stage.shows("rm -rf part-0 ")
+    // It is longer than the dialog: its end first.
+    await stage.press("y")
+    expect(stage.server.asked()).toEqual([])
+    stage.shows("PgDn shows the rest of it first")
+    stage.showsNot("part-199")
+    while (!stage.frame().includes("part-199")) await stage.press("pagedown")
+    await stage.press("y")
+    expect(stage.server.asked()).toMatchObject([{ type: "ask.permission", reply: "once" }])
+  })
+
+  test("what a card cannot show as it is is read in the dialog too", async () => {
+    await open({ ...asking({ ...permission, text: "bash: ls\u202e\nrm -rf /" }), answers: { "ask.permission": done } })
+    await stage.press("2", "y")
+    expect(stage.server.asked()).toEqual([])
+    stage.shows("rm -rf /")
+    await stage.press("y")
+    expect(stage.server.asked()).toMatchObject([{ reply: "once" }])
+  })
+
   test("x rejects with a word for the agent", async () => {
     await open({ ...asking(permission), answers: { "ask.permission": done } })
     await stage.press("2", "x")
-    stage.shows("bash: run npm i")
+    stage.shows("bash: npm i")
     await stage.type("use pnpm")
     await stage.press("enter")
     expect(stage.server.asked()).toMatchObject([{ reply: "reject", message: "use pnpm" }])

@@ -56,6 +56,8 @@ export function createCommands(app: App) {
   const commands = {
     selected,
     when: (id: CommandID, card: Card | undefined = selected()) => table[id].when?.(card),
+    /** Other words for the footer than those of the table. */
+    hint: (id: CommandID, card: Card) => table[id].hint?.(card),
     /** Runs it, or says why not. */
     run(id: CommandID, card: Card | undefined = selected()) {
       // The cursor stays on the card that the person acts upon, wherever it goes, also if they never moved it.

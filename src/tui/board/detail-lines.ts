@@ -78,7 +78,7 @@ function aboutIt({ lines, para }: Page, { card, glyphs, width }: Input) {
 function whatItAsks({ head, para }: Page, { card }: Input) {
   for (const ask of card.facts()?.asks ?? []) {
     head("Asks")
-    if (ask.kind === "permission") para(`${ask.permission}: ${ask.text}`)
+    if (ask.kind === "permission") para(ask.text)
     else
       for (const { question, options } of ask.questions)
         para(`${question}${options.length > 0 ? ` (${options.join(" / ")})` : ""}`)

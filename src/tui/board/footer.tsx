@@ -59,6 +59,8 @@ const ORDER: readonly CommandID[] = [
   "kagan.reject",
   "kagan.intake",
   "kagan.retry",
+  "kagan.trash",
+  "kagan.back",
   "kagan.approve",
   "kagan.review",
   "kagan.forward",
@@ -76,9 +78,10 @@ function hintsFor(commands: Commands): Segment[][] {
     const row = COMMANDS.find((candidate) => candidate.id === id)
     const key = commands.keys(id)[0]
     if (!row || key === undefined) return []
+    const hint = (card && commands.hint(id, card)) ?? ("hint" in row ? row.hint : row.title)
     return [
       { text: spellKey(key), tone: "text", bold: true },
-      { text: ` ${"hint" in row ? row.hint : row.title}`, tone: "muted" },
+      { text: ` ${hint}`, tone: "muted" },
     ]
   })
 }
@@ -88,6 +91,9 @@ function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["se
   const kind = card.run().kind
   if (id === "kagan.retry") return !["approvable", "needs_triage", "conflicts"].includes(kind)
   if (id === "kagan.intake") return kind === "needs_answers"
+  // Only where they are the way out.
+  if (id === "kagan.trash") return kind === "session_gone"
+  if (id === "kagan.back") return kind === "queued"
   if (id === "kagan.tell") return card.column() === "in_progress"
   if (id === "kagan.forward") return kind === "ready" || kind === "interrupted" || kind === "failed"
   if (id === "kagan.review") return card.column() === "review"

@@ -236,7 +236,10 @@ export function createBoard(input: {
       /** Every task of this repository, archived and trashed ones too. */
       all: here,
       count: (status: Status) => everything()[status].length,
-      queued: () => everything().backlog.filter((id) => cardOf(id)?.run().kind === "queued").length,
+      queued: () => {
+        const { backlog, review } = everything()
+        return [...backlog, ...review].filter((id) => cardOf(id)?.run().kind === "queued").length
+      },
       /** A turn of some task runs: time is worth watching. */
       moving: createMemo(() => everything().in_progress.some((id) => cardOf(id)?.run().kind === "working")),
       /** The whole list, at start and after a reconnect: what is not in it any more goes. */

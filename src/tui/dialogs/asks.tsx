@@ -1,9 +1,10 @@
-import { createSignal, Show } from "solid-js"
+import { createMemo, createSignal, Show } from "solid-js"
 import type { Ask } from "../../core/board.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
 import { openConfirm } from "./confirm.tsx"
-import { Choices, DialogFrame, Paragraph, TextDialog, useDialogSpace } from "../ui/dialog.tsx"
+import { wrap } from "../../core/text.ts"
+import { Choices, DialogFrame, Paragraph, Scrolled, TextDialog, useDialogSpace } from "../ui/dialog.tsx"
 
 type Question = Extract<Ask, { kind: "question" }>
 
@@ -77,6 +78,52 @@ function OneQuestion(props: {
   )
 }
 
+type Permission = Extract<Ask, { kind: "permission" }>
+
+/** Allows what the agent asks where its card had no room for all of it: the whole is read first. */
+export function openAllow(app: App, card: Card, ask: Permission, allow: (reply: "once" | "always") => void) {
+  openDialog(app, () => <Allow app={app} card={card} ask={ask} allow={allow} />, "large")
+}
+
+function Allow(props: {
+  readonly app: App
+  readonly card: Card
+  readonly ask: Permission
+  readonly allow: (reply: "once" | "always") => void
+}) {
+  const { app, card, ask, allow } = props
+  const space = useDialogSpace("large")
+  const [read, setRead] = createSignal(false)
+  const choose = (reply: "once" | "always") => () => {
+    app.host.ui.dialog.clear()
+    allow(reply)
+  }
+  const lines = createMemo(() => wrap(ask.text, space.width()).map((text) => [{ text }]))
+  const unread = () => (read() ? {} : { not: "PgDn shows the rest of it first" })
+  return (
+    <DialogFrame title={`#${card.entry.meta.taskNumber} asks`} size="large" hint="Esc leaves it open">
+      <Scrolled
+        lines={lines()}
+        width={space.width()}
+        rows={Math.max(1, Math.min(lines().length, space.rows() - 5))}
+        onEnd={() => setRead(true)}
+      />
+      <box height={1} flexShrink={1} />
+      <Choices
+        filter={false}
+        width={space.width()}
+        rows={4}
+        choices={[
+          { title: "Leave it open", key: "n", choose: () => app.host.ui.dialog.clear() },
+          { title: "Allow it once", key: "y", ...unread(), choose: choose("once") },
+          { title: "Allow it always", key: "a", ...unread(), choose: choose("always") },
+          { title: "Reject it …", key: "x", choose: () => openReject(app, card, ask) },
+        ]}
+      />
+    </DialogFrame>
+  )
+}
+
 /** Rejects what the agent asks: a permission with a word for it, a question by ending its turn. */
 export function openReject(app: App, card: Card, ask: Ask) {
   const number = card.entry.meta.taskNumber
@@ -93,7 +140,7 @@ export function openReject(app: App, card: Card, ask: Ask) {
   return openDialog(app, () => (
     <TextDialog
       title={`Reject what #${number} asks`}
-      about={`${ask.permission}: ${ask.text}`}
+      about={ask.text}
       placeholder="What it should do instead (empty ends its turn)"
       submit={(text) => {
         app.host.ui.dialog.clear()

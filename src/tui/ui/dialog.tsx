@@ -103,11 +103,14 @@ export function Scrolled(props: {
   readonly rows: number
   /** The line that has to be seen at first. */
   readonly from?: number
+  /** Called when the last line is on the screen. */
+  readonly onEnd?: () => void
 }) {
   const app = useApp()
   const most = () => Math.max(0, props.lines.length - props.rows)
   const [top, setTop] = createSignal(0)
   createEffect(on([() => props.lines, most], () => setTop(Math.min(props.from ?? 0, most()))))
+  createEffect(() => top() === most() && props.onEnd?.())
   const move = (by: number) => setTop((at) => Math.max(0, Math.min(at + by, most())))
   useDialogKeys(() => [
     { key: "pagedown", cmd: () => void move(Math.max(1, props.rows - 1)) },

@@ -1,10 +1,14 @@
 import type { Ask } from "../../../core/board.ts"
 import type { DraftReply } from "../../../core/protocol.ts"
 import { workingSession } from "../../../core/task.ts"
-import { openAnswer, openReject } from "../../dialogs/asks.tsx"
+import { displayable } from "../../../core/text.ts"
+import type { App } from "../../app.tsx"
+import { openAllow, openAnswer, openReject } from "../../dialogs/asks.tsx"
 import { openTell } from "../../dialogs/tell.tsx"
 import { openEditor } from "../../editor.ts"
 import { isRunning, type Card } from "../store.tsx"
+import { cellsOf } from "../../ui/segments.ts"
+import { layoutOf } from "../layout.ts"
 import { leadsOut, refused, type Behaviour, type BehavioursOf, type Desk } from "./behaviour.tsx"
 
 /** The agent at work: looked at, told, stopped, answered, taken up again. */
@@ -20,17 +24,24 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
     const request = ask(card)
     if (!request) return
     if (request.kind === "question") return openAnswer(app, card, request)
-    void app.act(card, "allowing", "ask.permission", {
-      sessionID: card.id,
-      ask: { id: request.id, directory: request.directory },
-      reply,
-    })
+    const send = (chosen: "once" | "always") =>
+      void app.act(card, "allowing", "ask.permission", {
+        sessionID: card.id,
+        ask: { id: request.id, directory: request.directory },
+        reply: chosen,
+      })
+    if (isWholeOnCard(app, card)) send(reply)
+    else openAllow(app, card, request, send)
   }
 
   function retry(card: Card) {
     const action = retryOf(card)
     if (!action) return
-    void app.act(card, action.pending, action.type, action.body as never)
+    if (action.type !== "task.restore") return void app.act(card, action.pending, action.type, action.body as never)
+    void app.act(card, action.pending, action.type, action.body).then((answer) => {
+      // It may have another session: the cursor stays with it.
+      if (answer.ok) app.selection.expect(answer.value.sessionID)
+    })
   }
 
   async function createAgain({ id: draftID, title }: DraftReply) {
@@ -75,14 +86,17 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
       (card) =>
         isRunning(card) || helperRuns(card) || leadsOut(card, "X") ? undefined : refused({ kind: "nothing_runs" }),
     ),
-    "kagan.retry": forDraft(
-      (draft) => void createAgain(draft),
-      onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
-    ),
-    "kagan.allow": onCard(
-      (card) => allow(card, "once"),
-      (card) => (asksLarge(card) ? undefined : asks(card)),
-    ),
+    "kagan.retry": forDraft((draft) => void createAgain(draft), {
+      ...onCard(retry, (card) => (retryOf(card) ? undefined : "there is nothing to retry")),
+      hint: (card) => retryOf(card)?.hint,
+    }),
+    "kagan.allow": {
+      ...onCard(
+        (card) => allow(card, "once"),
+        (card) => (asksLarge(card) ? undefined : asks(card)),
+      ),
+      hint: (card) => (ask(card)?.kind === "question" ? "answer" : undefined),
+    },
     "kagan.always": onCard(
       (card) => allow(card, "always"),
       (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),
@@ -113,15 +127,45 @@ function helperRuns(card: Card): boolean {
 function retryOf(card: Card) {
   const sessionID = card.id
   const { kind } = card.run()
-  if (kind === "intake_failed") {
-    return { pending: "asking again", type: "helper.retry", body: { sessionID, role: "intake" } } as const
-  }
-  if (kind === "review_failed") {
-    return { pending: "reviewing again", type: "helper.retry", body: { sessionID, role: "validator" } } as const
+  switch (kind) {
+    case "intake_failed":
+      return {
+        hint: "ask again",
+        pending: "asking again",
+        type: "helper.retry",
+        body: { sessionID, role: "intake" },
+      } as const
+    case "review_failed":
+      return {
+        hint: "review again",
+        pending: "reviewing again",
+        type: "helper.retry",
+        body: { sessionID, role: "validator" },
+      } as const
+    case "session_gone":
+      return { hint: "bring back", pending: "bringing back", type: "task.restore", body: { sessionID } } as const
+    case "folder_missing":
+      return { hint: "restore", pending: "restoring", type: "task.resume", body: { sessionID } } as const
+    case "merging":
+    case "reviewing":
+      return undefined
   }
   // A review can be taken anew at any time; elsewhere only what is stuck goes on.
-  if (card.column() === "review" && kind !== "session_gone" && kind !== "merging" && kind !== "reviewing") {
-    return { pending: "reviewing again", type: "review.again", body: { sessionID } } as const
-  }
-  return leadsOut(card, "r") ? ({ pending: "resuming", type: "task.resume", body: { sessionID } } as const) : undefined
+  if (card.column() === "review" && card.facts()?.problem === undefined)
+    return { hint: "review again", pending: "reviewing again", type: "review.again", body: { sessionID } } as const
+  const hint = kind === "interrupted" || kind === "failed" ? "resume" : undefined
+  return leadsOut(card, "r")
+    ? ({ hint, pending: "resuming", type: "task.resume", body: { sessionID } } as const)
+    : undefined
+}
+
+/** Whether the card has room for all that it asks, so that the person has read what a key allows. */
+function isWholeOnCard(app: App, card: Card): boolean {
+  const { width, height } = app.host.renderer
+  const layout = layoutOf({ width, height }, app.pane() !== undefined)
+  if (layout.kind === "tiny" || layout.rows === 0) return false
+  const { text } = card.run()
+  const frame = 2
+  const mark = 5
+  return displayable(text) === text && cellsOf([{ text }]) <= Math.min(...layout.widths) - frame - mark
 }

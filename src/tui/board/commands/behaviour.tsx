@@ -10,6 +10,8 @@ import type { CommandID, CommandIDsOf, Group } from "../keys.ts"
 export type Behaviour = {
   /** Why it cannot be done now; undefined: it can. Asked before the person tries. */
   readonly when?: (card: Card | undefined) => string | undefined
+  /** Short words for the footer where what it does depends on the card. */
+  readonly hint?: (card: Card) => string | undefined
   readonly run: (card: Card | undefined) => void
 }
 
@@ -39,7 +41,7 @@ export function makeDesk(app: App, run: (id: CommandID) => void) {
       inProgress: board.count("in_progress"),
       limit: app.options().inProgressLimit,
       openDependencies: open,
-      intakeEnabled: app.options().intake.enabled,
+      intakeEnabled: app.options().intake.enabled && card.facts()?.intakeOff !== true,
     }
   }
 
@@ -64,6 +66,7 @@ export function makeDesk(app: App, run: (id: CommandID) => void) {
     /** What a command does when the cursor is on a draft, which is no task yet. */
     forDraft(act: (found: DraftReply) => void, task: Behaviour): Behaviour {
       return {
+        ...task,
         when: (card) => (draft() ? app.unable() : task.when?.(card)),
         run(card) {
           const found = draft()

@@ -34,7 +34,8 @@ function approvalProblem(card: Card): string | undefined {
   const snapshot = card.entry.meta.review?.snapshot
   if (card.column() !== "review") return refused({ kind: "not_in_column", needed: "review" })
   if (!snapshot) return refused({ kind: "no_snapshot" })
-  const verdict = judgeApproval(card.entry.meta, { snapshot: snapshot.commit }, card.facts()?.changedSince ?? [])
+  const { changedSince = [], inBase } = card.facts() ?? {}
+  const verdict = judgeApproval(card.entry.meta, { snapshot: snapshot.commit }, changedSince, inBase)
   return verdict.ok ? undefined : refusalText(verdict.error)
 }
 

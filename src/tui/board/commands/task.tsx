@@ -18,6 +18,7 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
   const { board } = app
 
   const isQueued = (card: Card) => card.run().kind === "queued"
+  const isGone = (card: Card) => card.run().kind === "session_gone"
   const runsInProgress = (card: Card) => card.column() === "in_progress" && isRunning(card)
   const ids = (card: Card) => board.columns()[card.column()].filter((id) => !isDraftCard(id))
 
@@ -101,6 +102,17 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     app.tell(answer.ok ? { level: "info", text: answer.value.text } : { level: "error", text: answer.error.text })
   }
 
+  function discard(card: Card) {
+    const { taskNumber, worktree, branch } = card.entry.meta
+    openConfirm(app, {
+      title: `Discard #${taskNumber}?`,
+      text: `Its session is gone. The card goes too, and nothing brings it back; the branch ${branch} and the folder ${worktree} stay.`,
+      no: "Keep the card",
+      yes: "Discard it",
+      confirm: () => void app.act(card, "discarding", "task.discard", { sessionID: card.id }),
+    })
+  }
+
   const stopFirst = (card: Card) => (isRunning(card) ? refused({ kind: "stop_first" }) : undefined)
 
   return {
@@ -120,17 +132,21 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
       // What runs can be reviewed as it is, after a question.
       (card) => (runsInProgress(card) ? undefined : judged(card, forwardOf(card.column()))),
     ),
-    "kagan.back": onCard(
-      (card) => {
-        if (card.column() === "review") openSendBack(app, card)
-        else void move(card, isQueued(card) ? "backlog" : backOf(card.column())!, true)
-      },
-      (card) => {
-        if (card.column() === "review") return sendBackProblem(card)
-        // A wish that waits can be taken back.
-        return isQueued(card) ? undefined : judged(card, backOf(card.column()))
-      },
-    ),
+    "kagan.back": {
+      ...onCard(
+        (card) => {
+          // A wish that waits is taken back: the card stays where it stands.
+          if (isQueued(card)) void move(card, card.column(), false)
+          else if (card.column() === "review") openSendBack(app, card)
+          else void move(card, backOf(card.column())!, true)
+        },
+        (card) => {
+          if (isQueued(card)) return undefined
+          return card.column() === "review" ? sendBackProblem(card) : judged(card, backOf(card.column()))
+        },
+      ),
+      hint: (card) => (isQueued(card) ? "take back" : undefined),
+    },
     "kagan.edit": forDraft(
       (draft) => openCreate(app, draft),
       onCard((card) => void openEdit(app, card, remember)),
@@ -144,10 +160,10 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
       (card) => edge(card, -1),
     ),
     "kagan.archive": onCard((card) => toggle(card, "archive"), stopFirst),
-    "kagan.trash": forDraft(
-      (draft) => void discardDraft(draft),
-      onCard((card) => toggle(card, "trash"), stopFirst),
-    ),
+    "kagan.trash": forDraft((draft) => void discardDraft(draft), {
+      ...onCard((card) => (isGone(card) ? discard(card) : toggle(card, "trash")), stopFirst),
+      hint: (card) => (isGone(card) ? "discard" : undefined),
+    }),
     "kagan.undo": {
       when: () => app.unable() ?? (desk.canUndo() ? undefined : "there is nothing to undo"),
       run: () => desk.undo(),
