@@ -38,7 +38,8 @@ beforeAll(async () => {
       if ("record" in facts) return []
       const decisions = [{ question: "Which?", assumption: "This.", required: true }]
       const child = kind === "needs_answers" ? [intakeOf(meta.taskNumber, { decisions })] : []
-      return [session(sessionID, text, meta), ...child]
+      const intake = meta.intake && { ...meta.intake, sessionID: `ses_i${meta.taskNumber}` }
+      return [session(sessionID, text, { ...meta, intake }), ...child]
     }),
     facts: cards.map((card) => card.facts),
     answers: { "board.facts": () => ({ facts: cards.map((card) => card.facts), drafts: [draft] }) },
