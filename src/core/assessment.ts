@@ -1,10 +1,13 @@
-import { booleanOf, listOf, objectOf, textOf, wordOf } from "./loose.ts"
+import type { NewTask } from "./draft.ts"
+import { booleanOf, cut, listOf, objectOf, textOf, wordOf } from "./loose.ts"
 import { err, ok, type Result } from "./result.ts"
-import type { Assessment, Decision, Mode, SplitTask } from "./task.ts"
+import type { Answer, Assessment, Decision, Mode, SplitTask, Task } from "./task.ts"
 
 const MODES: readonly Mode[] = ["autonomous", "assisted", "manual"]
 const MAX_DECISIONS = 20
 const MAX_SPLIT = 20
+/** Of the description that every part repeats. */
+const MAX_WHOLE = 8_000
 
 const EXAMPLE = `{"understanding": "…", "decisions": [{"question": "…", "assumption": "…", "required": true}], "instruction": "…", "mode": "assisted", "modeReason": "…"}`
 
@@ -44,6 +47,40 @@ export function parseAssessment(raw: unknown): Result<Assessment, string> {
     mode: wordOf(args["mode"], MODES) ?? "assisted",
     modeReason: textOf(args["modeReason"] ?? args["mode_reason"], 300) ?? "",
     ...(split.value.length > 0 ? { split: split.value } : {}),
+  })
+}
+
+/**
+ * The tasks of a split as they are to be created: each says of what it is a part and what was decided for the whole, takes
+ * over base, model, agent and scope, and the first ones wait for what the whole waited for.
+ */
+export function splitTasks(
+  { title, meta, description }: Task & { readonly description: string },
+  { split = [], decisions }: Assessment,
+  answers: readonly Answer[],
+): readonly NewTask[] {
+  const decided = decisions.flatMap(({ question, assumption }, index) => {
+    const answer = answers.find((one) => one.decision === index)
+    return answer ? [`- ${question}\n  ${answer.kind === "overridden" ? (answer.text ?? "") : assumption}`] : []
+  })
+  const { baseBranch, model, agent, scope, dependsOn = [] } = meta
+  return split.map((part, index) => {
+    const after = part.dependsOn ?? []
+    const texts = [
+      part.description,
+      `Part ${index + 1} of ${split.length} of #${meta.taskNumber} (${title}); the other parts are tasks of their own.`,
+      ...(description.trim() === "" ? [] : [`What was asked for as a whole:\n${cut(description.trim(), MAX_WHOLE)}`]),
+      ...(decided.length > 0 ? [`Decided for the whole:\n${decided.join("\n")}`] : []),
+    ]
+    return {
+      title: part.title,
+      description: texts.filter((text) => text !== "").join("\n\n"),
+      baseBranch,
+      ...(model ? { model } : {}),
+      ...(agent ? { agent } : {}),
+      ...(scope ? { scope } : {}),
+      ...(after.length > 0 ? { after } : dependsOn.length > 0 ? { dependsOn } : {}),
+    }
   })
 }
 

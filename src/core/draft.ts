@@ -33,6 +33,8 @@ export type Draft = {
   readonly tasks: readonly NewTask[]
   /** Start them as soon as they may; `waiver`: without intake, for this reason. */
   readonly start?: { readonly waiver: string }
+  /** The session of the task in whose place they come. */
+  readonly splitOf?: string
   /** How far creation has come, task by task. */
   readonly made?: readonly Plan[]
   /** Why creation did not succeed, in words. */
@@ -62,6 +64,7 @@ const draft = z.object({
   id: z.string().regex(/^[A-Za-z0-9][\w-]{0,99}$/),
   tasks: z.array(task).min(1),
   start: z.object({ waiver: z.string() }).optional(),
+  splitOf: z.string().optional(),
   made: z.array(plan).optional(),
   problem: z.string().optional(),
   claim: z.object({ pid: z.number().int(), start: z.string(), host: z.string(), at: z.number() }).optional(),

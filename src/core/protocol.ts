@@ -167,6 +167,16 @@ export type Requests = {
   }
   "task.reorder": { request: { readonly sessionID: string; readonly order: number }; reply: Done }
   "intake.answer": { request: { readonly sessionID: string; readonly answers: readonly DecisionAnswer[] }; reply: Done }
+  /** The instruction that the agent gets, in the person's words in place of the intake's. */
+  "intake.instruct": { request: { readonly sessionID: string; readonly instruction: string }; reply: Done }
+  /**
+   * Accepts the intake's proposal to split the task: its parts are created as it says, all or none, and take the task's
+   * place on the board, which is archived. `start`: they start in order, as far as they may.
+   */
+  "intake.split": {
+    request: { readonly sessionID: string; readonly start?: boolean }
+    reply: { readonly tasks: readonly CreatedTask[]; readonly text: string }
+  }
   "intake.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
   "helper.retry": {
     request: { readonly sessionID: string; readonly role: HelperRole; readonly remark?: string }

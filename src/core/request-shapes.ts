@@ -69,6 +69,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
     sessionID,
     answers: list(z.object({ decision: index, kind: z.enum(["approved", "overridden"]), text: text.optional() })),
   },
+  "intake.instruct": { sessionID, instruction: text },
+  "intake.split": { sessionID, start: z.boolean().optional() },
   "intake.waive": { sessionID, reason: text },
   "helper.retry": { sessionID, role: z.enum(["intake", "validator"]), remark: text.optional() },
   "validator.waive": { sessionID, reason: text },

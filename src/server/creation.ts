@@ -9,6 +9,7 @@ import { listDrafts } from "../shared/drafts.ts"
 import { waiveIntake } from "./intake.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
+import { takePlaces } from "./split.ts"
 import type { Supervisor } from "./supervisor.ts"
 
 /** What stands around the one way in which tasks come to be, whoever asks: dialog, conversation, split, or a crash. */
@@ -40,6 +41,8 @@ export async function finishLeftDrafts(parts: Creating): Promise<void> {
 /** Says in their histories where they come from, has them looked at, and starts what is to be started, in order. */
 async function settle({ project, supervisor }: Creating, draft: Draft, tasks: readonly Task[]): Promise<string> {
   const numbers = tasks.map(({ meta }) => `#${meta.taskNumber}`).join(", ")
+  // Before any of them starts: what it stood for is theirs now.
+  if (draft.splitOf) await takePlaces(project, draft, tasks)
   const outcomes: string[] = []
   for (const task of tasks) {
     const { sessionID, baseBranch, taskNumber } = task.meta

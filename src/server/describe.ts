@@ -22,6 +22,7 @@ export async function agreed(
     project.host.log("error", `the intake of #${meta.taskNumber} cannot be read: ${helper.error.text}`)
     return { answers: [] }
   }
-  const { assessment, answers } = helper.value
-  return { ...(assessment ? { assessment } : {}), answers: answers ?? [] }
+  const { assessment, answers, instruction } = helper.value
+  const known = assessment && { ...assessment, ...(instruction ? { instruction } : {}) }
+  return { ...(known ? { assessment: known } : {}), answers: answers ?? [] }
 }

@@ -1,12 +1,14 @@
 import { intakePrompt } from "../core/prompts.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { METADATA_VERSION, type Answer, type Assessment, type IntakeMeta, type Task } from "../core/task.ts"
+import { columnOf, METADATA_VERSION, type Answer, type Assessment, type IntakeMeta, type Task } from "../core/task.ts"
 import type { DecisionAnswer, RequestFailure } from "../core/protocol.ts"
 import { isReason } from "../core/rules.ts"
 import { notAwaited, remarkOf, type HelperFailure, type HelperSpec } from "./helper.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { describe } from "./describe.ts"
+
+const MAX_INSTRUCTION = 12_000
 
 /** The intake child: reads the code, writes nothing, reports through `kagan_intake` once. */
 export function intakeSpec(project: Project): HelperSpec {
@@ -130,6 +132,25 @@ export async function answerDecisions(
   }
   const open = counts.required - counts.answered
   return ok(open > 0 ? `${open} required still open` : "every required decision is answered")
+}
+
+/** The instruction in the person's words; without any it is the intake's again. Only before the work has started. */
+export async function instruct(project: Project, task: Task, text: string): Promise<Result<string, RequestFailure>> {
+  const pointer = task.meta.intake
+  if (columnOf(task.meta) !== "backlog") return refused({ kind: "not_in_column", needed: "backlog" })
+  if (pointer?.state !== "done" || !pointer.sessionID) return refused({ kind: "intake_running" })
+  const words = text.trim()
+  if (words.length > MAX_INSTRUCTION)
+    return refused({ kind: "invalid", text: `an instruction has at most ${MAX_INSTRUCTION} characters` })
+  const helper = await project.tasks.updateHelper<IntakeMeta>(pointer.sessionID, "intake", (meta) => ({
+    ...meta,
+    instruction: words === "" || words === meta.assessment?.instruction ? undefined : words,
+  }))
+  if (!helper.ok) return failed(helper.error.text)
+  const own = helper.value.instruction !== undefined
+  const said = own ? "the instruction is yours now" : "the instruction is the intake's again"
+  await project.remember(task.meta.sessionID, { kind: "answer", text: said })
+  return ok(said)
 }
 
 /** Starts without intake, for a reason that stays on record. */

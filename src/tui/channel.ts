@@ -57,6 +57,7 @@ const LONG: ReadonlySet<RequestType> = new Set([
   "doctor.repair",
   "update.check",
   "update.install",
+  "intake.split",
   "draft.retry",
   "task.approve",
   "review.again",

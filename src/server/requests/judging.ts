@@ -4,21 +4,23 @@ import { NO_REVIEW } from "../../core/stage.ts"
 import { columnOf } from "../../core/task.ts"
 import { keepCommands } from "../../shared/task-commands.ts"
 import { approveTask, leaveTask } from "../approve.ts"
+import { createFrom } from "../creation.ts"
 import { pointerOf, remarkPath, withPointer } from "../helper.ts"
-import { answerDecisions, waiveIntake } from "../intake.ts"
+import { answerDecisions, instruct, waiveIntake } from "../intake.ts"
 import { failed, refused } from "../moves.ts"
 import { done, moveReply, type Desk, type Handlers } from "../requests.ts"
+import { splitDraft } from "../split.ts"
 import { ruleFindings } from "../validator/findings.ts"
 import { notePath } from "../wake-task.ts"
 
 /** Where the person's judgement is asked: intake, findings, approval. */
-export function judgingRequests({
-  project,
-  supervisor,
-  on,
-}: Desk): Pick<
+export function judgingRequests(
+  desk: Desk,
+): Pick<
   Handlers,
   | "intake.answer"
+  | "intake.instruct"
+  | "intake.split"
   | "intake.waive"
   | "helper.retry"
   | "validator.waive"
@@ -29,10 +31,22 @@ export function judgingRequests({
   | "task.approve"
   | "task.leave"
 > {
+  const { project, supervisor, on } = desk
   const { tasks, host, store, clock } = project
   return {
     "intake.answer": ({ sessionID, answers }) =>
       on(sessionID, async (task) => done(await answerDecisions(project, task, answers))),
+    "intake.instruct": ({ sessionID, instruction }) =>
+      on(sessionID, async (task) => done(await instruct(project, task, instruction))),
+    "intake.split": ({ sessionID, start }) =>
+      on(sessionID, async (task) => {
+        const draft = await splitDraft(project, task, start === true)
+        if (!draft.ok) return draft
+        const made = await createFrom(desk, draft.value)
+        if (!made.ok) return made
+        const refs = made.value.tasks.map(({ meta }) => ({ sessionID: meta.sessionID, taskNumber: meta.taskNumber }))
+        return ok({ tasks: refs, text: `${made.value.text}; #${task.meta.taskNumber} is archived` })
+      }),
     "intake.waive": ({ sessionID, reason }) =>
       on(sessionID, async (task) => done(await waiveIntake(project, task, reason))),
 

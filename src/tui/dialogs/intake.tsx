@@ -2,10 +2,11 @@ import { createMemo, createSignal } from "solid-js"
 import type { DecisionAnswer } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
-import { wrap } from "../../core/text.ts"
+import { displayableLines, wrap } from "../../core/text.ts"
 import { DialogFrame, Scrolled, TextDialog, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
 import type { Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
+import { openSplit } from "./split.tsx"
 
 /** Walks through the decisions of a task's intake, the open ones first; each answer is sent when it is given. */
 export function openIntake(app: App, card: Card, from?: number) {
@@ -15,6 +16,9 @@ export function openIntake(app: App, card: Card, from?: number) {
   const start = from ?? (open < 0 ? 0 : open)
   openDialog(app, () => <Intake app={app} card={card} start={start} />, "large")
 }
+
+/** What the agent is told: the person's words, else the intake's. */
+const instructionOf = (card: Card) => card.intake()?.instruction ?? card.intake()?.assessment?.instruction ?? ""
 
 const answerOf = (card: Card, decision: number) =>
   (card.intake()?.answers ?? []).find((answer) => answer.decision === decision)
@@ -83,6 +87,32 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
     ))
   }
 
+  const back = () => openIntake(app, card, at())
+
+  function edit() {
+    const shown = instructionOf(card)
+    openDialog(
+      app,
+      () => (
+        <TextDialog
+          title={`#${card.entry.meta.taskNumber}: what the agent is told`}
+          about="Empty: the intake's own words again."
+          initial={shown}
+          submit={(text) => {
+            back()
+            if (text.trim() === displayableLines(shown).join("\n").trim()) return undefined
+            void app.act(card, "saving", "intake.instruct", { sessionID: card.id, instruction: text })
+            return undefined
+          }}
+        />
+      ),
+      "large",
+    )
+  }
+
+  const parts = () => assessment().split?.length ?? 0
+  const mayEdit = () => card.column() === "backlog"
+
   useDialogKeys(() => [
     {
       key: "return",
@@ -93,6 +123,8 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
     },
     { key: "o", cmd: override },
     { key: "r", cmd: askAgain },
+    ...(mayEdit() ? [{ key: "e", cmd: edit }] : []),
+    ...(mayEdit() && parts() > 0 ? [{ key: "s", cmd: () => openSplit(app, card, back) }] : []),
     { key: "left,h,k,up", cmd: () => void setAt(Math.max(0, at() - 1)) },
     { key: "right,l,j,down", cmd: () => void setAt(Math.min(decisions().length - 1, at() + 1)) },
   ])
@@ -100,26 +132,33 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
   const title = () =>
     `#${card.entry.meta.taskNumber} ${card.entry.title}${decisions().length > 0 ? ` ${app.glyphs.dot} ${at() + 1} of ${decisions().length}` : ""}`
   const body = createMemo(() => intakeLines(card, at(), space.width()))
+  // No further down than the decision needs: what was understood stands above it.
+  const from = () => Math.max(0, Math.min(body().question, body().end - space.rows()))
   return (
     <DialogFrame
       title={title()}
       size="large"
-      hint={
-        decision()
-          ? "Enter approve · o override · ←→ others · r ask again · Esc later"
-          : "Nothing to decide · r ask again with a remark · Esc closes"
-      }
+      hint={[
+        ...(decision() ? ["Enter approve", "o override", "←→ others"] : ["Enter closes"]),
+        ...(mayEdit() ? ["e edit"] : []),
+        ...(mayEdit() && parts() > 0 ? ["s split"] : []),
+        ...(mayEdit() && parts() > 0 ? ["r again", "Esc"] : ["r ask again", "Esc later"]),
+      ].join(" · ")}
     >
-      <Scrolled lines={body().lines} from={body().question} width={space.width()} rows={space.rows()} />
+      <Scrolled lines={body().lines} from={from()} width={space.width()} rows={space.rows()} />
     </DialogFrame>
   )
 }
 
-/** What was understood, one decision, and the advice; `question` is the line where the decision begins. */
-function intakeLines(card: Card, at: number, width: number): { lines: Segment[][]; question: number } {
+/** What was understood, one decision, which stands from line `question` to `end`, and the advice. */
+function intakeLines(
+  card: Card,
+  at: number,
+  width: number,
+): { readonly lines: Segment[][]; readonly question: number; readonly end: number } {
   const assessment = card.intake()?.assessment
   const lines: Segment[][] = []
-  if (!assessment) return { lines, question: 0 }
+  if (!assessment) return { lines, question: 0, end: 0 }
   const say = (text: string, tone: Tone = "text") => {
     for (const line of wrap(text, width)) lines.push([{ text: line, tone }])
   }
@@ -134,7 +173,19 @@ function intakeLines(card: Card, at: number, width: number): { lines: Segment[][
     if (answer) say(answer.kind === "approved" ? "✓ approved" : `✓ yours: ${answer.text ?? ""}`, "success")
     else if (!decision.required) say("It may stay open: the assumption then holds.", "muted")
     lines.push([{ text: "" }])
+  } else {
+    say("Nothing is left to decide.", "success")
+    lines.push([{ text: "" }])
   }
+  const end = lines.length
   say(`Mode: ${assessment.mode}, ${assessment.modeReason}`, "muted")
-  return { lines, question: decision ? question : 0 }
+  const parts = assessment.split ?? []
+  if (parts.length > 0) {
+    say(`Too big for one change: it proposes ${parts.length} tasks (s shows them)`, "warning")
+    for (const [index, part] of parts.entries()) say(`  ${index + 1} ${part.title}`, "muted")
+  }
+  lines.push([{ text: "" }])
+  say(card.intake()?.instruction ? "What the agent is told, in your words:" : "What the agent is told:", "accent")
+  say(instructionOf(card), "muted")
+  return { lines, question, end }
 }
