@@ -5,6 +5,7 @@ import type { HistoryLine } from "./history.ts"
 import type { DoctorReport } from "./doctor.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
+import type { StatRow } from "./stats.ts"
 import type { Settings } from "./settings.ts"
 import type { UpdateState } from "./updates.ts"
 import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
@@ -145,6 +146,19 @@ export type Requests = {
   "draft.retry": {
     request: { readonly draftID: string }
     reply: { readonly tasks: readonly CreatedTask[]; readonly text: string }
+  }
+  /** How judging goes, from all histories. `left`: older tasks that are not in it. */
+  "board.stats": {
+    request: Record<never, never>
+    reply: { readonly rows: readonly StatRow[]; readonly tasks: number; readonly left: number }
+  }
+  /**
+   * Writes down everything that was judged of a task, as Markdown and as JSON, secrets masked. `path`: the person's own
+   * place; without one it stands beside the task's files.
+   */
+  "task.record": {
+    request: { readonly sessionID: string; readonly path?: string }
+    reply: { readonly markdown: string; readonly json: string; readonly text: string }
   }
   "draft.discard": { request: { readonly draftID: string }; reply: Done }
   /** What is absent stays; `null` and what is empty take it away. */

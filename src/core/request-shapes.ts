@@ -50,6 +50,8 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
     start,
   },
   "draft.retry": { draftID },
+  "board.stats": {},
+  "task.record": { sessionID, path: line.optional() },
   "draft.discard": { draftID },
   "template.list": {},
   "text.open": { text },

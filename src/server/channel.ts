@@ -68,6 +68,7 @@ const READS: ReadonlySet<string> = new Set<RequestType>([
   "task.description",
   "task.history",
   "setup.output",
+  "board.stats",
 ])
 const REMEMBERED = 400
 

@@ -4,6 +4,8 @@ import type { TaskMeta } from "../../core/task.ts"
 import type { Live } from "../../core/live.ts"
 import { readChecks } from "../checks.ts"
 import { describe } from "../describe.ts"
+import { writeRecord } from "../record.ts"
+import { boardStatistics } from "../statistics.ts"
 import { failed, refused } from "../moves.ts"
 import type { Desk, Handlers } from "../requests.ts"
 import { readSetup } from "../setup.ts"
@@ -12,7 +14,11 @@ import { readSetup } from "../setup.ts"
 export function readingRequests({
   project,
   supervisor,
-}: Desk): Pick<Handlers, "review.diff" | "review.checks" | "setup.output" | "task.description" | "task.history"> {
+  create,
+}: Desk): Pick<
+  Handlers,
+  "review.diff" | "review.checks" | "setup.output" | "task.description" | "task.history" | "board.stats" | "task.record"
+> {
   const { tasks, store } = project
 
   async function known(sessionID: string): Promise<TaskMeta | undefined> {
@@ -62,6 +68,17 @@ export function readingRequests({
       const { lines, bad } = stored.value
       const page = historyPage(lines, before === undefined ? {} : { before })
       return ok({ ...page, unreadable: page.unreadable + (before === undefined ? bad.length : 0) })
+    },
+
+    async "board.stats"() {
+      const read = await boardStatistics(project)
+      return read.ok ? ok(read.value) : failed(read.error)
+    },
+
+    async "task.record"({ sessionID, path }) {
+      const read = await tasks.read(sessionID)
+      if (!read.ok) return read.error.kind === "gone" ? refused({ kind: "gone" }) : failed(read.error.text)
+      return writeRecord({ project, repository: create.repository }, read.value.task, path)
     },
 
     async "task.description"({ sessionID }) {

@@ -10,6 +10,7 @@ import { taskCommands } from "./commands/task.tsx"
 import { openDoctor } from "../care/doctor.tsx"
 import { openUpdate } from "../care/update.tsx"
 import { openSettings } from "../care/settings.tsx"
+import { openStats } from "../dialogs/stats.tsx"
 import type { CommandID, EntryID } from "./keys.ts"
 import { keysOf } from "./rebinding.ts"
 import type { Card } from "./store.tsx"
@@ -39,6 +40,7 @@ export function createCommands(app: App) {
       openBoard()
       commands.run("kagan.new")
     },
+    "kagan.stats.open": () => openStats(app),
     "kagan.settings.open": () => openSettings(app),
     "kagan.doctor.open": () => openDoctor(app),
     "kagan.update.open": () => openUpdate(app),

@@ -118,7 +118,7 @@ function whatWasAgreed({ head, para }: Page, { card, story, now, glyphs }: Input
     para(`${said}${answer ? ` (${dayTime(answer.at, now)})` : ""}`, "muted", { mark: "  " })
   }
   head("Instruction")
-  para(assessment.instruction, "muted")
+  para(card.intake()?.instruction ?? assessment.instruction, "muted")
   para(`Advice: ${assessment.mode}, ${assessment.modeReason}`, "muted")
 }
 

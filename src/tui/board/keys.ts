@@ -105,6 +105,7 @@ const rows = [
     hint: "send back",
     menu: true,
   },
+  { id: "kagan.record", keys: [], title: "Write the review record to a file", group: "Review", menu: true },
   { id: "kagan.leave", keys: [], title: "Done without merge, with a reason", group: "Review", menu: true },
 
   { id: "kagan.menu", keys: ["return"], title: "Actions of the card", group: "Board", hint: "more" },
@@ -112,6 +113,7 @@ const rows = [
   { id: "kagan.preview", keys: ["p"], title: "Live preview of the agent", group: "Board", hint: "preview" },
   { id: "kagan.filter", keys: ["/"], title: "Filter", group: "Board", hint: "filter" },
   { id: "kagan.notices", keys: ["shift+n"], title: "Past notices", group: "Board" },
+  { id: "kagan.stats", keys: ["shift+s"], title: "Statistics", group: "Board" },
   { id: "kagan.settings", keys: ["comma"], title: "Settings", group: "Board", hint: "settings" },
   { id: "kagan.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
   {
@@ -183,6 +185,7 @@ export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = ro
 export const ENTRIES = [
   { id: "kagan.board.open", keys: ["<leader>k"], slash: "kagan", title: "Kagan: open the board" },
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
+  { id: "kagan.stats.open", keys: [], slash: "kagan-stats", title: "Kagan: statistics" },
   { id: "kagan.settings.open", keys: [], slash: "kagan-settings", title: "Kagan: settings" },
   { id: "kagan.doctor.open", keys: [], slash: "kagan-doctor", title: "Kagan: doctor" },
   { id: "kagan.update.open", keys: [], slash: "kagan-update", title: "Kagan: look for a newer version" },

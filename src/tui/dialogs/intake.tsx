@@ -145,7 +145,7 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
         ...(mayEdit() && parts() > 0 ? ["r again", "Esc"] : ["r ask again", "Esc later"]),
       ].join(" · ")}
     >
-      <Scrolled lines={body().lines} from={from()} width={space.width()} rows={space.rows()} />
+      <Scrolled about={at()} lines={body().lines} from={from()} width={space.width()} rows={space.rows()} />
     </DialogFrame>
   )
 }

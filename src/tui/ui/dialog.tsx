@@ -105,11 +105,18 @@ export function Scrolled(props: {
   readonly from?: number
   /** Called when the last line is on the screen. */
   readonly onEnd?: () => void
+  /** What they are about: while it stays the same, what is read stays in its place when the lines change. */
+  readonly about?: unknown
 }) {
   const app = useApp()
   const most = () => Math.max(0, props.lines.length - props.rows)
   const [top, setTop] = createSignal(0)
-  createEffect(on([() => props.lines, most], () => setTop(Math.min(props.from ?? 0, most()))))
+  createEffect(
+    on([() => props.about ?? props.lines, most], ([about], before) => {
+      const same = before !== undefined && props.about !== undefined && before[0] === about
+      setTop((at) => Math.min(same ? at : (props.from ?? 0), most()))
+    }),
+  )
   createEffect(() => top() === most() && props.onEnd?.())
   const move = (by: number) => setTop((at) => Math.max(0, Math.min(at + by, most())))
   useDialogKeys(() => [

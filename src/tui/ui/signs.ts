@@ -68,6 +68,8 @@ export type Glyphs = {
   readonly empty: string
   readonly dot: string
   readonly minus: string
+  /** From least to most. */
+  readonly spark: string
 }
 
 const UNICODE: Glyphs = {
@@ -81,6 +83,7 @@ const UNICODE: Glyphs = {
   empty: "▱",
   dot: "·",
   minus: "−",
+  spark: "▁▂▃▄▅▆▇█",
 }
 
 const ASCII: Glyphs = {
@@ -94,6 +97,7 @@ const ASCII: Glyphs = {
   empty: "-",
   dot: "-",
   minus: "-",
+  spark: "_.-=+*#@",
 }
 
 /** The signs that this terminal's locale can show. */

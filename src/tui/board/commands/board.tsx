@@ -4,6 +4,7 @@ import { openHelpOf } from "../../dialogs/help.tsx"
 import { openMenu } from "../../dialogs/menu.tsx"
 import { openNotices } from "../../dialogs/past-notices.tsx"
 import { openSettings } from "../../care/settings.tsx"
+import { openStats } from "../../dialogs/stats.tsx"
 import type { Commands } from "../commands.tsx"
 import { COMMANDS, type CommandID } from "../keys.ts"
 import type { BehavioursOf, Desk } from "./behaviour.tsx"
@@ -22,6 +23,7 @@ export function boardCommands({ app, draft, command }: Desk, commands: () => Com
     "kagan.preview": { run: () => void app.togglePane("preview") },
     "kagan.filter": { run: () => openFilter(app) },
     "kagan.notices": { run: () => openNotices(app) },
+    "kagan.stats": { when: () => app.unable(), run: () => openStats(app) },
     "kagan.settings": { when: () => app.unable(), run: () => openSettings(app) },
     "kagan.help": { run: () => openHelpOf(app, COMMANDS, (id) => command(id as CommandID)) },
     "kagan.dismiss": {

@@ -2,6 +2,7 @@ import { judgeApproval, judgeSendBack, refusalText } from "../../../core/rules.t
 import { REVIEW_ROUTE } from "../../app.tsx"
 import { openApprove } from "../../dialogs/approve.tsx"
 import { openReason } from "../../dialogs/reason.tsx"
+import { openRecord } from "../../dialogs/record.tsx"
 import { openSendBack } from "../../dialogs/send-back.tsx"
 import type { Card } from "../store.tsx"
 import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
@@ -26,6 +27,10 @@ export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"R
     },
     "kagan.approve": onCard((card) => openApprove(app, card), approvalProblem),
     "kagan.sendBack": onCard((card) => openSendBack(app, card), sendBackProblem),
+    "kagan.record": {
+      when: (card) => (card ? app.unable() : "no card is selected"),
+      run: (card) => card && openRecord(app, card),
+    },
     "kagan.leave": onCard(leave, inColumn("review")),
   }
 }
