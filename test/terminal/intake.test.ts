@@ -120,12 +120,13 @@ describe("a split", () => {
     await tui.press("s")
     await tui.waitFor("Split #1 into 3 tasks")
     await tui.press("ctrl+enter")
-    await tui.waitFor(onBoard("#3 and #4 are queued", (seen) => seen.column("backlog").has(/after #2|#2/)))
-    await tui.waitFor(cardIn(2, "review", "no findings"))
+    await tui.waitFor(onBoard("#4 is queued", (seen) => seen.column("backlog").has("queued after #3")))
     const seen = board(tui.screen())
     expect(seen.card(1)).toBeUndefined()
-    expect(seen.card(3)?.status).toBe("backlog")
-    expect(seen.card(4)?.status).toBe("backlog")
+    expect(seen.card(3)?.lines.join(" ")).toContain("queued after #2")
+    expect(seen.card(4)?.lines.join(" ")).toContain("queued after #3")
+    await tui.press("3")
+    await tui.waitFor(cardIn(2, "review", "no findings"))
     // Nobody reads for a part that was agreed on as part of the whole.
     expect(
       model.requests.filter(({ kind, toolResults }) => kind === "intake" && toolResults.length === 0),
@@ -163,7 +164,7 @@ describe("a split", () => {
 
 describe("what was judged", () => {
   test("S shows the figures of the board", async () => {
-    await tui.press("esc")
+    await tui.press("esc", "3")
     await tui.waitFor(cardIn(4, "review", "no findings"))
     await tui.press("shift+s")
     const table = fits(await tui.waitFor("Kagan: statistics"))
