@@ -24,6 +24,7 @@ import { createUpdates } from "./care/updates.tsx"
 import type { SessionReader } from "./client.ts"
 import { createNotices, type NoticeInput } from "./notices.tsx"
 import type { Time } from "./time.ts"
+import { createTour } from "./tour.tsx"
 import { Guarded } from "./ui/boundary.tsx"
 import { glyphsFor } from "./ui/signs.ts"
 
@@ -79,7 +80,12 @@ export function createApp(input: {
       { name: "home" },
     )
 
-    const filter = createFilter()
+    const filterKey = () => `kagan.filter.${directory()}`
+    const filter = createFilter((text) => host.kv.set(filterKey(), text === "" ? undefined : text))
+    createEffect(() => {
+      const kept = directory() === "" ? undefined : host.kv.get<unknown>(filterKey())
+      filter.restore(typeof kept === "string" ? kept : "")
+    })
     const board = createBoard({
       now,
       stallAfter: () => options().stallAfter,
@@ -88,6 +94,7 @@ export function createApp(input: {
     })
     const selection = createSelection(board.columns)
     const notices = createNotices(time)
+    const tour = createTour(host)
 
     const channel = makeLink({
       version: input.version,
@@ -264,6 +271,7 @@ export function createApp(input: {
       selection,
       filter,
       notices,
+      tour,
       tell,
       act,
       ask,

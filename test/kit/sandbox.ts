@@ -12,6 +12,8 @@ export const checkout = join(dirname(fileURLToPath(import.meta.url)), "../..")
 export const opencodeBinary = join(checkout, "node_modules/opencode-ai/bin/opencode.exe")
 
 export interface SandboxOptions {
+  /** The board has never been seen in this home: the tour is offered. */
+  readonly tour?: boolean
   /** More for the host's config (`opencode.json`). */
   readonly config?: Readonly<Record<string, unknown>>
   /** More for the terminal UI's config (`tui.json`). */
@@ -51,6 +53,10 @@ export async function makeSandbox(options: SandboxOptions = {}): Promise<Sandbox
     await mkdir(join(home, folder), { recursive: true })
   }
   await mkdir(join(root, "tmp"))
+  // Whoever opens the board in a new home is shown around.
+  const state = join(home, ".local/state/opencode")
+  await mkdir(state)
+  if (!options.tour) await writeFile(join(state, "kv.json"), JSON.stringify({ "kagan.tour.seen": true }))
   await seedDependencies(configFolder)
   const repo = await makeRepo({ dir: join(root, "repo"), ...(options.files ? { files: options.files } : {}) })
   const env = hostEnv(root, home)

@@ -28,6 +28,24 @@ describe("the board at a working day", () => {
   })
 })
 
+test("the filter is kept over a restart, for its project, and Esc takes it away for good", async () => {
+  const kv: Record<string, unknown> = {}
+  await open({ kv, width: 160, height: 45, ...workingDay() })
+  stage.app.filter.setText("#31")
+  await stage.settle()
+  stage.showsNot("#32")
+  stage.close()
+  await open({ kv, width: 160, height: 45, ...workingDay() })
+  stage.showsNot("#32")
+  stage.shows("/#31")
+  expect(Object.keys(kv).filter((key) => key.startsWith("kagan.filter"))).toEqual(["kagan.filter./home/ann/shop-api"])
+  await stage.press("esc")
+  stage.shows("#32")
+  stage.close()
+  await open({ kv, width: 160, height: 45, ...workingDay() })
+  stage.shows("#32")
+})
+
 describe("the live preview", () => {
   test("follows what the agent says, and reads only while it is open", async () => {
     const said = [{ role: "assistant" as const, text: "I begin with the tests.", tools: ["edit src/inv/tax.ts"] }]

@@ -65,6 +65,8 @@ export type StageOptions = {
   readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
+  /** The board has never been seen. */
+  readonly tour?: true
   readonly env?: Record<string, string>
   readonly theme?: Record<string, RGBA>
 }
@@ -297,6 +299,8 @@ function hostScreen(options: StageOptions) {
   /** Every line that is drawn anew asks for the theme. */
   const drawn = { lines: 0 }
   const kv: Record<string, unknown> = options.kv ?? {}
+  // The tour is offered once; it has a test of its own.
+  kv["kagan.tour.seen"] ??= options.tour ? undefined : true
   const slots: unknown[] = []
   const modes: string[] = []
   const navigated: { readonly name: string; readonly params?: Record<string, unknown> }[] = []

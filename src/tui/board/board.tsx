@@ -1,10 +1,11 @@
 import type { BoxRenderable } from "@opentui/core"
 import { useTerminalDimensions } from "@opentui/solid"
-import { createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch } from "solid-js"
+import { createEffect, createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch, untrack } from "solid-js"
 import { displayable } from "../../core/text.ts"
 import { STATUS_TITLE, STATUSES } from "../../core/task.ts"
 import { useApp } from "../app.tsx"
 import { NoticeOverlay } from "../notice-overlay.tsx"
+import { TourBox } from "../tour.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
 import { joined, justify, type Segment } from "../ui/segments.ts"
@@ -26,6 +27,11 @@ export function BoardScreen(props: { readonly commands: Commands }) {
   const layout = createMemo(() => layoutOf(size(), app.pane() !== undefined))
 
   onMount(() => app.opened())
+  createEffect(() => app.board.state.phase === "ready" && untrack(() => app.tour.offer()))
+  createEffect(() => {
+    const step = app.tour.step()
+    if (step) untrack(() => app.selection.goTo(step.column))
+  })
   onCleanup(() => app.left())
 
   const hand = makeHand({
@@ -59,6 +65,9 @@ export function BoardScreen(props: { readonly commands: Commands }) {
           <Guarded name="footer" line>
             <Footer commands={props.commands} width={size().width} />
           </Guarded>
+          <Guarded name="tour">
+            <TourBox width={size().width} bottom={1} />
+          </Guarded>
           <Guarded name="notices">
             <NoticeOverlay width={size().width} bottom={2} />
           </Guarded>
@@ -81,7 +90,8 @@ function Body(props: {
     (before) => visibleColumns(props.layout.columns, app.selection.column(), before.first),
     { first: 0, statuses: [] },
   )
-  const says = () => sentence(app)
+  // The tour is about the columns, also while they are empty.
+  const says = () => (app.tour.isOn() && app.board.state.phase === "ready" ? undefined : sentence(app))
   return (
     <Show when={says() === undefined} fallback={<Sentences lines={says()!} width={props.width} />}>
       <box flexDirection={props.layout.details?.side === "right" ? "row" : "column"} flexGrow={1}>

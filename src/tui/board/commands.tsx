@@ -41,6 +41,10 @@ export function createCommands(app: App) {
       commands.run("kagan.new")
     },
     "kagan.stats.open": () => openStats(app),
+    "kagan.tour.open"() {
+      openBoard()
+      app.tour.start()
+    },
     "kagan.settings.open": () => openSettings(app),
     "kagan.doctor.open": () => openDoctor(app),
     "kagan.update.open": () => openUpdate(app),

@@ -1,4 +1,5 @@
 import { createMemo, createSignal } from "solid-js"
+import { fuzzyScore } from "../../core/fuzzy.ts"
 import type { Card } from "./store.tsx"
 
 export type Scope = "active" | "archived" | "trashed"
@@ -39,8 +40,13 @@ export function readQuery(text: string): Query {
   return { ...query, ...more }
 }
 
-export function createFilter() {
-  const [text, setText] = createSignal("")
+/** What the board is narrowed to; `keep` is told of every change. */
+export function createFilter(keep: (text: string) => void = () => {}) {
+  const [text, set] = createSignal("")
+  const setText = (next: string) => {
+    set(next)
+    keep(next)
+  }
   const query = createMemo(() => readQuery(text()))
   const matches = createMemo(() => {
     const { needsYou, blocked, number, model, base, words } = query()
@@ -52,11 +58,18 @@ export function createFilter() {
       if (number !== undefined && meta.taskNumber !== number) return false
       if (model && !`${meta.model?.providerID}/${meta.model?.modelID}`.toLowerCase().includes(model)) return false
       if (base && !meta.baseBranch.toLowerCase().includes(base)) return false
-      const searched = `${entry.title} ${meta.description ?? ""}`.toLowerCase()
-      return words.every((word) => searched.includes(word))
+      const description = meta.description?.toLowerCase() ?? ""
+      return words.every((word) => fuzzyScore(word, entry.title) !== undefined || description.includes(word))
     }
   })
-  return { text, setText, query, matches, scope: () => query().scope }
+  return {
+    text,
+    setText,
+    /** As it was kept. */ restore: (kept: string) => void set(kept),
+    query,
+    matches,
+    scope: () => query().scope,
+  }
 }
 
 const BLOCKED: ReadonlySet<string> = new Set([
