@@ -58,7 +58,8 @@ const facts = z.looseObject({
   lost: text.optional(),
 })
 
-const draft = z.looseObject({ id, title: text, description: text, problem: text })
+const asNew = z.looseObject({ title: text, description: text })
+const draft = z.looseObject({ id, title: text, description: text, problem: text, tasks: z.array(asNew).max(1_000) })
 
 const pushes: { readonly [T in Push["type"]]: z.ZodType } = {
   facts: z.looseObject({ facts }),

@@ -15,6 +15,8 @@ import { RECIPE_VARIABLES, recipeEnv, type RecipeEnv, type RecipeVariable } from
 type Registry = {
   /** The boot in which our half started: one object for all plugins of that boot. */
   readonly served: Map<string, object>
+  /** The same of those boots that were made by the recipe. */
+  readonly clean: Map<string, object>
   queue: Promise<unknown>
   step:
     | {
@@ -30,7 +32,7 @@ const KEY = Symbol.for("opencode-kagan/instances/1")
 function registry(): Registry {
   // On globalThis, since two spellings of the plugin's path are two copies of this module.
   const holder = globalThis as { [KEY]?: Registry }
-  return (holder[KEY] ??= { served: new Map(), queue: Promise.resolve(), step: undefined })
+  return (holder[KEY] ??= { served: new Map(), clean: new Map(), queue: Promise.resolve(), step: undefined })
 }
 
 /**
@@ -39,24 +41,32 @@ function registry(): Registry {
  * own; that instance stays without us and is disposed when the step ends.
  */
 export function enterInstance(directory: string, boot: object): "serve" | "duplicate" | "stray" {
-  const { served, step } = registry()
+  const { served, clean, step } = registry()
   if (step && !step.fits(directory) && !served.has(directory)) {
     step.strays.add(directory)
     return "stray"
   }
   if (served.get(directory) === boot) return "duplicate"
   served.set(directory, boot)
+  if (step?.fits(directory)) clean.set(directory, boot)
   return "serve"
 }
 
 /** Told when the host disposes the instance of that boot. */
 export function leaveInstance(directory: string, boot: object): void {
-  const { served } = registry()
+  const { served, clean } = registry()
   if (served.get(directory) === boot) served.delete(directory)
+  if (clean.get(directory) === boot) clean.delete(directory)
 }
 
 export function isServed(directory: string): boolean {
   return registry().served.has(directory)
+}
+
+/** Whether it was booted with the main checkout's configuration rather than with its own. */
+function isClean(directory: string): boolean {
+  const { served, clean } = registry()
+  return served.has(directory) && served.get(directory) === clean.get(directory)
 }
 
 export function servedDirectories(): readonly string[] {
@@ -93,23 +103,33 @@ export type EnsureInput = {
   readonly directory: string
   /** Whether another directory is a worktree of the same checkout, for which the recipe is right as well. */
   readonly family?: (directory: string) => boolean
+  /** An OpenCode file that the branch brought, when there is one. */
+  readonly foreign?: (directory: string) => Promise<string | undefined>
+  /** The host had opened the folder by itself, and so with this file of the branch in force. */
+  readonly onForeign?: (directory: string, file: string) => void
 }
 
 /**
- * The worktree's instance is up, by the recipe, with our half in it. An instance that was booted without us is replaced
- * when nothing runs in it (`busy` otherwise). Calls are serialised; one that finds the instance served costs nothing.
+ * The worktree's instance is up, by the recipe, with our half in it. One that was booted without us, or with OpenCode
+ * files of the branch in force, is replaced when nothing runs in it (without us and busy: `busy`). Calls are serialised;
+ * one that finds the instance as it should be costs nothing.
  */
 export async function ensureInstance(input: EnsureInput): Promise<Result<void, InstanceFailure>> {
-  if (isServed(input.directory)) return ok()
+  if (await isGood(input)) return ok()
   const state = registry()
   const mine = state.queue.then(() => bootByRecipe(input))
   state.queue = mine.catch(() => undefined)
   return mine
 }
 
+async function isGood({ directory, foreign }: EnsureInput): Promise<boolean> {
+  if (!isServed(directory)) return false
+  return isClean(directory) || (await foreign?.(directory)) === undefined
+}
+
 async function bootByRecipe(input: EnsureInput): Promise<Result<void, InstanceFailure>> {
   const { host, directory, root } = input
-  if (isServed(directory)) return ok()
+  if (await isGood(input)) return ok()
   const main = await host.config(input.from ?? root)
   if (!main.ok) return err({ kind: "failed", text: `the main checkout's configuration: ${main.error.text}` })
   const recipe = await recipeEnv({
@@ -126,7 +146,7 @@ async function bootByRecipe(input: EnsureInput): Promise<Result<void, InstanceFa
   state.step = { fits: (other) => other === directory || input.family?.(other) === true, before, strays }
   setVariables(recipe.value)
   try {
-    return await bootOrReplace(host, directory)
+    return await bootOrReplace(input)
   } finally {
     setVariables(before)
     state.step = undefined
@@ -140,19 +160,26 @@ async function bootByRecipe(input: EnsureInput): Promise<Result<void, InstanceFa
   }
 }
 
-async function bootOrReplace(host: EnsureInput["host"], directory: string): Promise<Result<void, InstanceFailure>> {
+async function bootOrReplace(input: EnsureInput): Promise<Result<void, InstanceFailure>> {
+  const { host, directory } = input
   const first = await host.boot(directory)
   if (!first.ok) return err({ kind: "failed", text: first.error.text })
-  if (isServed(directory)) return ok()
+  if (await isGood(input)) return ok()
   const statuses = await host.statuses(directory)
   if (!statuses.ok) return err({ kind: "failed", text: statuses.error.text })
   if (Object.values(statuses.value).some((status) => status.type !== "idle")) {
+    // Our half hears what goes on there: it is replaced at a later look.
+    if (isServed(directory)) return ok()
     return err({
       kind: "busy",
       text: "OpenCode opened this folder before Kagan could and something runs in it: it is taken over once that ended",
     })
   }
-  host.log("info", "an instance without Kagan is booted anew", { directory })
+  host.log("info", "an instance that was booted without the main checkout's configuration is booted anew", {
+    directory,
+  })
+  const file = await input.foreign?.(directory)
+  if (file !== undefined) input.onForeign?.(directory, file)
   // Under the variables as well: the host would boot a missing instance only to dispose it.
   const disposed = await host.disposeInstance(directory)
   if (!disposed.ok) return err({ kind: "failed", text: disposed.error.text })

@@ -47,6 +47,13 @@ export type Project = {
   ensureInstance(directory: string): Promise<Result<void, { readonly text: string }>>
   /** Whether that instance is up with our half in it, so that asking it boots nothing. */
   isServed(directory: string): boolean
+  /** Whether the worktree has OpenCode files that the host would obey, were it to open the folder by itself. */
+  bringsConfig(directory: string): Promise<boolean>
+  /**
+   * Before the host is asked about a session of this worktree by its id, which makes it open the folder: an instance is
+   * there by the recipe, if the branch brought OpenCode files.
+   */
+  protect(directory: string): Promise<Result<void, { readonly text: string }>>
   wake(request: WakeRequest): Promise<WakeResult>
   /** Adds context to a session without a turn; accepted at once and for good, delivered at its next safe moment. */
   tell(sessionID: string, directory: string, context: Content): Result<void, { readonly text: string }>

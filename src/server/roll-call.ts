@@ -2,6 +2,7 @@ import type { Session } from "../shared/host.ts"
 import { isSameRow } from "./events.ts"
 import type { Family } from "./family.ts"
 import type { Project } from "./project.ts"
+import { metaOf } from "./queue.ts"
 
 /** Who is there: at start-up, and when a board comes to the fore. */
 export interface RollCall {
@@ -19,6 +20,8 @@ export function makeRollCall(parts: {
   readonly family: Family
   /** Every task that was seen; what is found is added. */
   readonly known: Set<string>
+  /** The worktree of each; what is found is added. */
+  readonly places: Map<string, string>
   look(sessionID: string): Promise<void>
   repaired(): void
 }): RollCall {
@@ -45,12 +48,23 @@ export function makeRollCall(parts: {
     const written = new Map(records.map((record) => [record.sessionID, JSON.stringify(record)]))
     for (const { id, title, metadata } of listed ?? []) {
       known.add(id)
+      const worktree = (metadata?.kagan as { worktree?: unknown } | undefined)?.worktree
+      if (typeof worktree === "string") parts.places.set(id, worktree)
       if (written.get(id) === JSON.stringify({ title, sessionID: id, kagan: metadata?.kagan })) continue
+      const safe = typeof worktree === "string" ? await project.protect(worktree) : undefined
+      if (safe && !safe.ok) {
+        host.log("warn", `${id}: ${safe.error.text}`)
+        continue
+      }
       const mended = await tasks.repair(id)
       if (!mended.ok && mended.error.kind !== "not_ours") host.log("warn", `${id}: ${mended.error.text}`)
     }
     parts.repaired()
-    for (const record of records) known.add(record.sessionID)
+    for (const record of records) {
+      known.add(record.sessionID)
+      const worktree = metaOf(record)?.worktree
+      if (worktree !== undefined && !parts.places.has(record.sessionID)) parts.places.set(record.sessionID, worktree)
+    }
     await lookAt([...known])
   }
 

@@ -1,3 +1,4 @@
+import { basename } from "node:path"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { oneLine } from "../core/fence.ts"
@@ -23,6 +24,7 @@ import { ensureInstance, isServed, personEnv } from "./instances.ts"
 import { storeAssessment } from "./intake.ts"
 import { leftCommands } from "./left-commands.ts"
 import { liveOptions } from "./live-options.ts"
+import { foreignConfig } from "./own-files.ts"
 import { taskRules } from "./permissions.ts"
 import { makePushGuard, type PushGuard } from "./push-guard.ts"
 import { metaOf } from "./queue.ts"
@@ -93,6 +95,13 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   })
   const worktreesRoot = options.now().worktree.root ?? worktreeRootOf(repository)
   const own = (directory: string) => directory !== root && directory.startsWith(worktreesRoot)
+  const foreign = async (directory: string) => {
+    const found = await foreignConfig(directory, root).catch((cause: Error) => cause)
+    if (!(found instanceof Error)) return found
+    host.log("warn", `its OpenCode files cannot be looked at: ${found.message}`, { directory })
+    // Rather one boot too many.
+    return ".opencode"
+  }
   const permission = () => taskRules({ root, pushGuard: options.now().pushGuard })
   const from = repository.isLinkedWorktree ? root : input.directory
 
@@ -113,8 +122,15 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
         from,
         directory,
         family: own,
+        foreign,
+        onForeign: (opened, file) => {
+          const text = `OpenCode opened ${basename(opened)} before Kagan could: ${file} of that branch was in force until now`
+          host.log("warn", text, { directory: opened })
+          input.channel.push(repo, { type: "notice", level: "warning", text, key: `foreign ${opened}` })
+        },
       }),
     isServed,
+    bringsConfig: async (directory) => (await foreign(directory)) !== undefined,
     leftCommands,
     permission,
     async beforeWork({ meta }) {

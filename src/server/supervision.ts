@@ -48,6 +48,8 @@ export type SupervisionParts = {
   push(push: Push): void
   ensureInstance: Project["ensureInstance"]
   isServed: Project["isServed"]
+  /** See `Project`; without it no worktree does. */
+  bringsConfig?: Project["bringsConfig"]
   leftCommands: FactSources["leftCommands"]
   /** The rules of a session that works on a task. */
   permission(): PermissionRuleset
@@ -83,6 +85,8 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
   const gate = makeGate({ turns, host, state, leases: store.leases, clock, log })
   const inject = makeInject({ gate, host, state, store, clock, log })
 
+  const bringsConfig = async (directory: string) => (await parts.bringsConfig?.(directory)) ?? false
+
   const project: Project = {
     root,
     repo,
@@ -95,6 +99,9 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     seed: () => randomUUID(),
     ensureInstance: parts.ensureInstance,
     isServed: parts.isServed,
+    bringsConfig,
+    protect: async (directory) =>
+      !parts.isServed(directory) && (await bringsConfig(directory)) ? parts.ensureInstance(directory) : ok(),
     wake,
     tell(sessionID, directory, context) {
       state.track(sessionID, directory)

@@ -88,6 +88,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const active = new Set<string>()
   const errors = new Map<string, { readonly text: string; readonly at: number }>()
   const signs = new Map<string, number>()
+  /** The worktree of each task, as far as it is known without asking the host. */
+  const places = new Map<string, string>()
   const shown: ShownFacts = makeShownFacts((facts) => project.push({ type: "facts", facts }))
   let cancelTimer: (() => void) | undefined
   let disposed = false
@@ -97,7 +99,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     repaired = resolve
   })
 
-  const rollCall = makeRollCall({ project, family, known, look, repaired: () => repaired() })
+  const rollCall = makeRollCall({ project, family, known, places, look, repaired: () => repaired() })
 
   const unsubscribe = state.subscribe((change) => {
     if (change.kind !== "error" || taskOf(change.sessionID) === undefined) return
@@ -168,8 +170,25 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     shown.problem(sessionID, "action", "Kagan failed here: see the log")
   }
 
+  /** The task is about to be asked for by its session's id, which makes the host open its folder. */
+  async function protectFolder(sessionID: string) {
+    const known = places.get(sessionID)
+    const record = known === undefined ? await tasks.recordOf(sessionID) : undefined
+    const worktree = known ?? (record && metaOf(record)?.worktree)
+    if (worktree === undefined) return ok()
+    places.set(sessionID, worktree)
+    return project.protect(worktree)
+  }
+
   async function lookNow(sessionID: string): Promise<void> {
     await ready
+    const safe = await protectFolder(sessionID)
+    if (!safe.ok) {
+      host.log("warn", `look at ${sessionID}: ${safe.error.text}`)
+      shown.problem(sessionID, "instance", safe.error.text)
+      active.add(sessionID)
+      return
+    }
     for (let round = 0; round < MAX_ROUNDS && !disposed; round++) {
       const read = await tasks.read(sessionID)
       if (!read.ok) return unread(sessionID, read.error)
@@ -232,10 +251,13 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     return { checks: found.ok ? found.value.checks.length : 1 }
   }
 
-  /** The instance is booted only where there is something to do in it; one that is up is asked. */
+  /**
+   * The instance is booted where there is something to do in it, and where the branch brought OpenCode files: whoever
+   * opens the session must not find it booted with those. One that is up is asked.
+   */
   async function instanceUp(task: Task): Promise<boolean> {
     const { worktree, sessionID } = task.meta
-    if (!hasWork(task, project.options().intake.enabled)) {
+    if (!hasWork(task, project.options().intake.enabled) && !(await project.bringsConfig(worktree))) {
       shown.problem(sessionID, "instance", undefined)
       return project.isServed(worktree)
     }

@@ -68,3 +68,14 @@ test("waiting ends when the program does, and says what was on the screen", asyn
   await expect(short.waitFor("never")).rejects.toThrow(/the program ended \(3\)[\s\S]*last words/)
   await expect(short.press("j")).rejects.toThrow("has ended (3)")
 })
+
+test("what a program makes of its terminal beside the screen is noticed", async () => {
+  const loud = await shell(
+    "printf '\\033]0;pwned\\007\\033]52;c;cHduZWQ=\\007\\007'; printf '\\033[?2004h\\033[?1000h'; echo ready; sleep 60",
+  )
+  await loud.waitFor("ready")
+  const { modes, ...effects } = loud.effects()
+  expect(effects).toEqual({ titles: ["pwned"], clipboard: ["c;cHduZWQ="], bells: 1 })
+  expect(modes).toMatch(/"bracketedPasteMode":true/)
+  expect(modes).toMatch(/"mouseTrackingMode":"vt200"/)
+})

@@ -48,12 +48,24 @@ export interface Terminal {
   waitGone(seen: Seen, ms?: number): Promise<string>
   /** The screen as a picture with true colours; also saved when a file is named. */
   svg(file?: string): string
+  /** What the program made of its terminal so far, apart from the screen. */
+  effects(): TerminalEffects
   /** Quits as a person does (ctrl+c with nothing typed), in order. */
   quit(): Promise<void>
   stop(): Promise<void>
   /** Kills it as a crash would. What it had started goes on. */
   kill9(): Promise<void>
   readonly exited: Promise<number | string>
+}
+
+export interface TerminalEffects {
+  /** Every title it has set, the last one last. */
+  readonly titles: readonly string[]
+  /** What it has written into the clipboard (OSC 52). */
+  readonly clipboard: readonly string[]
+  readonly bells: number
+  /** Mouse, paste, wrap and keypad modes, and which of the two screens is shown. */
+  readonly modes: string
 }
 
 /** Between two keys. An escape needs longer, or it and the next key are one combination with alt. */
@@ -74,6 +86,15 @@ export async function startTerminal(
   log: () => string = () => "",
 ): Promise<Terminal> {
   const emulator = makeEmulator(options.cols ?? 120, options.rows ?? 32)
+  const titles: string[] = []
+  const clipboard: string[] = []
+  let bells = 0
+  emulator.onTitleChange((title) => titles.push(title))
+  emulator.onBell(() => bells++)
+  emulator.parser.registerOscHandler(52, (data) => {
+    clipboard.push(data)
+    return true
+  })
   const changed = new Set<() => void>()
   const tellChanged = () => {
     for (const look of changed) look()
@@ -195,6 +216,12 @@ export async function startTerminal(
     find: (text) => findText(emulator, text),
     waitFor: (seen, ms = 90_000) => until(matcher(seen), `waiting to see ${seen}`, ms),
     waitGone: (seen, ms = 90_000) => until((now) => !matcher(seen)(now), `waiting for the end of ${seen}`, ms),
+    effects: () => ({
+      titles: [...titles],
+      clipboard: [...clipboard],
+      bells,
+      modes: JSON.stringify({ ...readModes(emulator.modes), screen: emulator.buffer.active.type }),
+    }),
     svg(file) {
       const picture = screenSvg(emulator)
       if (file !== undefined) writeFileSync(file, picture)
@@ -229,4 +256,11 @@ export function hostLog(sandbox: Sandbox): string {
   } catch (error) {
     return `no log: ${String(error)}`
   }
+}
+
+/** The modes of an emulator as plain values; they are getters there. */
+function readModes(modes: object): Record<string, unknown> {
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(modes)).concat(Object.keys(modes))
+  const values = modes as Record<string, unknown>
+  return Object.fromEntries(names.filter((name) => name.endsWith("Mode")).map((name) => [name, values[name]]))
 }

@@ -151,6 +151,46 @@ describe("repair of an instance that was booted without us", () => {
   })
 })
 
+describe("an instance that the host booted with us in it, and with what the branch brought", () => {
+  const told: string[] = []
+  const brings = (file: string | undefined): Partial<EnsureInput> => ({
+    foreign: async () => file,
+    onForeign: (_, found) => void told.push(found),
+  })
+  beforeEach(() => {
+    told.length = 0
+    // A tracked or a global entry lists us.
+    fake.lists.add("/wt")
+    fake.start("/wt")
+    expect(isServed("/wt")).toBe(true)
+  })
+
+  test("is booted anew by the recipe, once, and it is told which file was in force", async () => {
+    expect(await ensure("/wt", brings(".opencode/plugin/x.ts"))).toMatchObject({ ok: true })
+    expect(fake.calls).toEqual([`config ${root}`, "boot /wt", "statuses /wt", "dispose /wt", "boot /wt"])
+    expect(fake.instances.get("/wt")!.config["OPENCODE_DISABLE_PROJECT_CONFIG"]).toBe("1")
+    fake.calls.length = 0
+    expect(await ensure("/wt", brings(".opencode/plugin/x.ts"))).toMatchObject({ ok: true })
+    expect(fake.calls).toEqual([])
+    expect(told).toEqual([".opencode/plugin/x.ts"])
+  })
+
+  test("at work it is heard and left alone, and booted anew once that ended", async () => {
+    fake.busy = { ses_1: { type: "busy" } }
+    expect(await ensure("/wt", brings("opencode.json"))).toMatchObject({ ok: true })
+    expect(fake.calls).not.toContain("dispose /wt")
+    fake.busy = {}
+    expect(await ensure("/wt", brings("opencode.json"))).toMatchObject({ ok: true })
+    expect(fake.calls).toContain("dispose /wt")
+    expect(told).toEqual(["opencode.json"])
+  })
+
+  test("is left as it is where the branch brought nothing", async () => {
+    expect(await ensure("/wt", brings(undefined))).toMatchObject({ ok: true })
+    expect(fake.calls).toEqual([])
+  })
+})
+
 describe("one of us per instance", () => {
   test("a second copy in the same boot gets nothing; a new boot of the directory takes over", () => {
     const first = {}

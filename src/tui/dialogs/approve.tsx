@@ -4,7 +4,7 @@ import { checksVerdict } from "../../core/checks.ts"
 import type { MergeStrategy } from "../../core/task.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
-import { DialogFrame, fieldColours, Paragraph, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import { DialogFrame, fieldProps, Paragraph, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 import type { InputRenderable } from "@opentui/core"
 
@@ -101,7 +101,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
           }}
           width={space.width() - 9}
           value={title}
-          {...fieldColours(app)}
+          {...fieldProps(app)}
         />
       </box>
     </DialogFrame>

@@ -8,7 +8,7 @@ import type { App } from "../app.tsx"
 import { spellKey, type FormCommandID } from "../board/keys.ts"
 import { keysOf } from "../board/rebinding.ts"
 import { openFile } from "../editor.ts"
-import { Choices, DialogFrame, fieldColours, useDialogKeys, useDialogSpace, type Choice } from "../ui/dialog.tsx"
+import { Choices, DialogFrame, fieldProps, useDialogKeys, useDialogSpace, type Choice } from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
 import { INTAKE_WAIVERS } from "./reason.tsx"
@@ -293,7 +293,7 @@ export function TaskDialog(props: {
                               value={form.title}
                               placeholder="What should be different afterwards"
                               onInput={(value: string) => change({ title: value })}
-                              {...fieldColours(app)}
+                              {...fieldProps(app)}
                             />
                           </Match>
                           <Match when={name === "scope"}>
@@ -303,7 +303,7 @@ export function TaskDialog(props: {
                               value={form.scope}
                               placeholder="everything"
                               onInput={(value: string) => change({ scope: value })}
-                              {...fieldColours(app)}
+                              {...fieldProps(app)}
                             />
                           </Match>
                           <Match when={name === "description"}>
@@ -321,7 +321,7 @@ export function TaskDialog(props: {
                                 const text = inputs.description?.plainText
                                 if (text !== undefined && text !== form.description) change({ description: text })
                               }}
-                              {...fieldColours(app)}
+                              {...fieldProps(app)}
                             />
                           </Match>
                         </Switch>

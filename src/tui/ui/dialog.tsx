@@ -1,4 +1,13 @@
-import type { InputRenderable, KeyEvent, Renderable, TextareaRenderable } from "@opentui/core"
+import {
+  decodePasteBytes,
+  stripAnsiSequences,
+  type EditBufferRenderable,
+  type InputRenderable,
+  type KeyEvent,
+  type PasteEvent,
+  type Renderable,
+  type TextareaRenderable,
+} from "@opentui/core"
 import type { Binding } from "@opentui/keymap"
 import { useTerminalDimensions } from "@opentui/solid"
 import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show, type JSX } from "solid-js"
@@ -225,7 +234,7 @@ export function Choices(props: {
             setTyped(value)
             setAt(0)
           }}
-          {...fieldColours(app)}
+          {...fieldProps(app)}
         />
       </Show>
       <For each={entries().slice(first(), first() + rows())}>
@@ -313,15 +322,15 @@ export function TextDialog(props: {
           setWrong(undefined)
           props.onChange?.(area?.plainText ?? "")
         }}
-        {...fieldColours(app)}
+        {...fieldProps(app)}
       />
       <Show when={wrong()}>{(text) => <Paragraph text={text()} width={space.width()} most={2} tone="error" />}</Show>
     </DialogFrame>
   )
 }
 
-/** The host's colours for a field that is typed into. */
-export function fieldColours(app: ReturnType<typeof useApp>) {
+/** The host's colours for a field that is typed into, and how it takes a paste. */
+export function fieldProps(app: ReturnType<typeof useApp>) {
   const theme = app.theme()
   return {
     textColor: theme.text,
@@ -330,5 +339,12 @@ export function fieldColours(app: ReturnType<typeof useApp>) {
     focusedBackgroundColor: theme.backgroundElement,
     placeholderColor: theme.textMuted,
     cursorColor: theme.primary,
+    onPaste: pasteVisibly,
   }
+}
+
+/** A clipboard may hold anything: what would act on the terminal is pasted in its visible form. */
+function pasteVisibly(this: EditBufferRenderable, event: PasteEvent) {
+  event.preventDefault()
+  this.insertText(displayableLines(stripAnsiSequences(decodePasteBytes(event.bytes))).join("\n"))
 }

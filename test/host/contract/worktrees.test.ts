@@ -293,4 +293,22 @@ fact(
   },
 )
 
+fact(
+  "facts §1",
+  "asking for a session by its id boots the instance of its directory, whatever directory the request names; listing does not",
+  async () => {
+    const tree = await worktreeWith("by-id", {})
+    const id = (await must(bench.client.session.create({ title: "x", directory: tree }))).id
+    await must(bench.client.instance.dispose({ directory: tree }))
+    const running = () => bench.server.logs().split(`"creating instance" directory=${tree}\n`).length
+    const before = running()
+    const listed = await must(bench.client.session.list({ scope: "project", limit: 1_000 }))
+    expect(listed.map((one) => one.id)).toContain(id)
+    expect(running()).toBe(before)
+    await must(bench.client.session.get({ sessionID: id, directory: bench.box.repo.dir }))
+    await until("its directory's instance is created", () => running() === before + 1)
+    return "session.list({scope: project}): no instance; session.get({sessionID, directory: main}): the worktree's instance is created"
+  },
+)
+
 compare()
