@@ -3,7 +3,7 @@ import { createMemo, createSignal, For, Match, onMount, Show, Switch } from "sol
 import { createStore } from "solid-js/store"
 import { plural } from "../../core/board.ts"
 import { isReason } from "../../core/rules.ts"
-import { displayableLines, fit } from "../../core/text.ts"
+import { displayable, displayableLines, fit } from "../../core/text.ts"
 import type { App } from "../app.tsx"
 import { spellKey, type FormCommandID } from "../board/keys.ts"
 import { keysOf } from "../board/rebinding.ts"
@@ -290,7 +290,7 @@ export function TaskDialog(props: {
                             <input
                               ref={(it: InputRenderable) => (inputs.title = it)}
                               width={width()}
-                              value={form.title}
+                              value={displayable(form.title)}
                               placeholder="What should be different afterwards"
                               onInput={(value: string) => change({ title: value })}
                               {...fieldProps(app)}
@@ -300,7 +300,7 @@ export function TaskDialog(props: {
                             <input
                               ref={(it: InputRenderable) => (inputs.scope = it)}
                               width={width()}
-                              value={form.scope}
+                              value={displayable(form.scope)}
                               placeholder="everything"
                               onInput={(value: string) => change({ scope: value })}
                               {...fieldProps(app)}
