@@ -1,4 +1,5 @@
 import { createSignal, For, Show } from "solid-js"
+import { displayable } from "../../core/text.ts"
 import { partText } from "../../core/board.ts"
 import { checksVerdict } from "../../core/checks.ts"
 import type { MergeStrategy } from "../../core/task.ts"
@@ -31,7 +32,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
       sessionID: card.id,
       snapshot: snapshot.commit,
       strategy: strategy(),
-      ...(text === "" || text === title ? {} : { message: text }),
+      ...(text === "" || text === displayable(title) ? {} : { message: text }),
     }
     void app.act(card, "merging", "task.approve", request).then((answer) => answer.ok && app.backToBoard())
   }
@@ -100,7 +101,7 @@ function Approve(props: { readonly app: App; readonly card: Card }) {
             queueMicrotask(() => it.focus())
           }}
           width={space.width() - 9}
-          value={title}
+          value={displayable(title)}
           {...fieldProps(app)}
         />
       </box>
