@@ -49,7 +49,7 @@ export function refusalText(refusal: Refusal): string {
     case "decisions_open":
       return `${refusal.open} required ${refusal.open === 1 ? "decision is" : "decisions are"} open (i answers)`
     case "model_not_usable":
-      return `the model ${refusal.model} cannot be used here: connect its provider or choose another`
+      return `the model ${refusal.model} cannot be used here: connect its provider (c) or choose another`
     case "turn_running":
       return "the agent is working (X stops it first)"
     case "approval_needed":

@@ -10,6 +10,7 @@ const backlog: WayOut = { key: "b", effect: "back to Backlog; worktree and intak
 const trash: WayOut = { key: "d", effect: "into the trash, with undo" }
 const open: WayOut = { key: "o", effect: "opens its session" }
 const again: WayOut = { key: "r", effect: "takes a new snapshot and reviews it" }
+const connect: WayOut = { key: "c", effect: "opens OpenCode's own dialog to connect a provider, for a missing login" }
 const sendBack: WayOut = { key: "s", effect: "sends it back to the agent" }
 
 type StateRow = {
@@ -105,7 +106,7 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   },
   failed: {
     means: "the turn ended with an error, or its prompt was lost",
-    out: [resume, asIs, backlog],
+    out: [resume, asIs, backlog, connect],
   },
   stalled: {
     means: "no sign of life for longer than `stallAfter`",

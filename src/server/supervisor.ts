@@ -223,7 +223,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
         shown.outcome(sessionID, done.result)
         again ||= done.again
       }
-      if (!again) return
+      // What was begun is seen at a later look, whether an event tells of it or not.
+      if (!again) return void active.add(sessionID)
     }
     // Still not at rest: later again, so that nothing of this process is kept from its turn.
     active.add(sessionID)

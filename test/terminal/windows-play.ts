@@ -16,6 +16,8 @@ import { startTui, type Terminal } from "../kit/terminal.ts"
 
 export const LIMIT = 2
 const MOST = 10
+/** On a machine that is busy with other things as well. */
+const PATIENCE = 240_000
 
 export interface Windows {
   readonly tuis: readonly [Terminal, Terminal]
@@ -43,9 +45,9 @@ export async function openWindows(): Promise<Windows> {
   for (let n = 0; n < 2; n++) {
     const tui = await startTui(box, { cols: 150, rows: 50 })
     tuis.push(tui)
-    await tui.waitFor("ctrl+p")
+    await tui.waitFor("ctrl+p", PATIENCE)
     await tui.press("ctrl+x", "k")
-    await tui.waitFor((screen) => screen.includes("n makes the first task") && !screen.includes("connecting"))
+    await tui.waitFor((screen) => screen.includes("n makes the first task") && !screen.includes("connecting"), PATIENCE)
   }
   return {
     tuis: [tuis[0]!, tuis[1]!],
@@ -93,7 +95,14 @@ export async function play(windows: Windows, rounds: number, seed: number): Prom
     await tui.type(title)
     await tui.press("enter")
     await tui.waitGone("New task")
+    await tui.waitFor(
+      onBoard(title, (now) => now.column("backlog").has(title)),
+      PATIENCE,
+    )
   }
+
+  /** Everything that was asked for is answered: no card says that it waits for that. */
+  const answered = (tui: Terminal) => tui.waitFor((screen) => !/⧗ (to |reordering|merging)/.test(screen), PATIENCE)
 
   async function select(tui: Terminal, { number, status }: CardSeen): Promise<boolean> {
     const here = board(tui.screen()).column(status)
@@ -113,10 +122,13 @@ export async function play(windows: Windows, rounds: number, seed: number): Prom
     if (!seen.includes(`Approve #${card.number}`)) return
     await tui.press("enter")
     await tui.waitGone(`Approve #${card.number}`)
+    await answered(tui)
   }
 
   async function press(tui: Terminal, card: CardSeen | undefined, key: string) {
-    if (card && (await select(tui, card))) await tui.press(key)
+    if (!card || !(await select(tui, card))) return
+    await tui.press(key)
+    await answered(tui)
   }
 
   /** What somebody would do who sees this screen; `lot` is thrown once for both where they shall meet at one card. */
@@ -152,7 +164,7 @@ const isApprovable = (line: string) => line.includes("no findings: approve")
 async function settled(windows: Windows, count: number): Promise<void> {
   for (const [n, tui] of windows.tuis.entries()) {
     const by = n as 0 | 1
-    for (const end = Date.now() + 90_000; ;) {
+    for (const end = Date.now() + PATIENCE; ;) {
       const tasks = await windows.tasks(by)
       const wanted = tasks.map((task) => `#${task.taskNumber} ${task.lastGatedStatus}`)
       const cards = board(tui.screen()).columns.flatMap((column) => column.cards)

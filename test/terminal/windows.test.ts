@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { openWindows, play, type Windows } from "./windows-play.ts"
+
+// Two boots, one after the other.
+vi.setConfig({ hookTimeout: 500_000, testTimeout: 900_000 })
 
 let windows: Windows
 

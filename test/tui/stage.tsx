@@ -303,6 +303,7 @@ function hostScreen(options: StageOptions) {
   kv["kagan.tour.seen"] ??= options.tour ? undefined : true
   const slots: unknown[] = []
   const modes: string[] = []
+  let made: Keymap<Renderable, KeyEvent> | undefined
   const navigated: { readonly name: string; readonly params?: Record<string, unknown> }[] = []
 
   function Screen(props: {
@@ -312,6 +313,7 @@ function hostScreen(options: StageOptions) {
   }) {
     const renderer = useRenderer()
     const keymap = createDefaultOpenTuiKeymap(renderer)
+    made = keymap
     const setMode = () => keymap.setData("opencode.mode", modes.at(-1) ?? "base")
     setMode()
     keymap.registerLayerFields({ mode: (value, context) => context.require("opencode.mode", value) })
@@ -476,6 +478,7 @@ function hostScreen(options: StageOptions) {
     navigated,
     route,
     navigate: setRoute,
+    keymap: () => made!,
     dialogs: () => dialogs.stack.length,
   }
 }

@@ -117,6 +117,19 @@ describe("what the keys of the stuck states ask for", () => {
     expect(await press(key)).toBe(expected)
   })
 
+  test("c opens the host's own dialog for providers, and says how else where there is none", async () => {
+    stage.app.selection.select(of("failed", "auth"))
+    await stage.press("c")
+    stage.shows("/connect")
+    const opened: string[] = []
+    const off = stage.host.keymap().registerLayer({
+      commands: [{ name: "provider.connect", run: () => void opened.push("connect") }],
+    })
+    await stage.press("c")
+    off()
+    expect(opened).toEqual(["connect"])
+  })
+
   test("a wish that waits is taken back to the column in which the card stands, also in Review", async () => {
     const queued = cards.filter((card) => card.kind === "queued")
     for (const { sessionID, meta } of queued) {
@@ -144,6 +157,7 @@ describe("the footer says what a key does to this card", () => {
     ["session_gone", "d discard"],
     ["queued", "b take back"],
     ["interrupted", "r resume"],
+    ["failed", "c connect"],
   ])("%s: %s", async (kind, hint) => {
     stage.app.selection.select(cards.find((card) => card.kind === kind)!.sessionID)
     await stage.settle()

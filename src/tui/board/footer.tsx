@@ -58,6 +58,7 @@ const ORDER: readonly CommandID[] = [
   "kagan.allow",
   "kagan.reject",
   "kagan.intake",
+  "kagan.connect",
   "kagan.retry",
   "kagan.trash",
   "kagan.back",
@@ -91,6 +92,7 @@ function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["se
   const kind = card.run().kind
   if (id === "kagan.retry") return !["approvable", "needs_triage", "conflicts"].includes(kind)
   if (id === "kagan.intake") return kind === "needs_answers"
+  if (id === "kagan.connect") return lacksLogin(card)
   // Only where they are the way out.
   if (id === "kagan.trash") return kind === "session_gone"
   if (id === "kagan.back") return kind === "queued"
@@ -98,4 +100,11 @@ function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["se
   if (id === "kagan.forward") return kind === "ready" || kind === "interrupted" || kind === "failed"
   if (id === "kagan.review") return card.column() === "review"
   return true
+}
+
+/** What it needs is a provider that is connected: its start was refused for that, or its turn ended there. */
+function lacksLogin(card: NonNullable<ReturnType<Commands["selected"]>>): boolean {
+  if (card.entry.meta.denied?.kind === "model_not_usable") return true
+  const end = card.facts()?.end
+  return card.run().kind === "failed" && end?.kind === "failed" && ["auth", "model_not_found"].includes(end.errorClass)
 }

@@ -57,6 +57,20 @@ export function keyFacts(fact: ReturnType<typeof contract>["fact"], screen: () =
     return "in ctrl+p on the route, by ctrl+x k, and as /probe-open"
   })
 
+  fact("facts §9", "the command provider.connect opens the host's own dialog, also over a plugin's route", async () => {
+    await go("probe")
+    await screen().tui.waitFor("THE PROBE'S ROUTE")
+    expect(await half().run((p) => p.api.keymap.dispatchCommand("provider.connect"))).toMatchObject({ ok: true })
+    await until("the dialog is open", () => half().run((p) => p.api.ui.dialog.open))
+    await screen().tui.waitFor("Connect a provider")
+    await screen().tui.press("esc")
+    await until("the dialog is closed", async () => !(await half().run((p) => p.api.ui.dialog.open)))
+    expect(await half().run((p) => p.api.keymap.dispatchCommand("no.such.command"))).toMatchObject({ ok: false })
+    await go("home")
+    await screen().tui.waitFor("AT HOME'S BOTTOM")
+    return "dispatched on the route: its dialog opens there; an unknown command answers ok: false"
+  })
+
   fact("facts §9", "in a field of several lines enter submits and ctrl+j is a new line", async () => {
     await half().run((p) => p.api.ui.dialog.replace(() => p.view.area((written) => p.record("submitted", { written }))))
     await until("the dialog is open", () => half().run((p) => p.api.ui.dialog.open))

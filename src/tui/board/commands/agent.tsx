@@ -11,6 +11,9 @@ import { cellsOf } from "../../ui/segments.ts"
 import { layoutOf } from "../layout.ts"
 import { leadsOut, refused, type Behaviour, type BehavioursOf, type Desk } from "./behaviour.tsx"
 
+/** The host's own command for its dialog of providers and logins. */
+const CONNECT = "provider.connect"
+
 /** The agent at work: looked at, told, stopped, answered, taken up again. */
 export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
   const { app, onCard, forDraft } = desk
@@ -102,6 +105,13 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
       (card) => (ask(card)?.kind === "question" ? "a question is answered, not allowed (y)" : asks(card)),
     ),
     "kagan.reject": onCard((card) => openReject(app, card, ask(card)!), asks),
+    "kagan.connect": {
+      run() {
+        const opened = app.host.keymap.dispatchCommand(CONNECT)
+        if (!opened.ok)
+          app.tell({ level: "warning", text: "open a session and type /connect: this OpenCode knows no other way" })
+      },
+    },
     "kagan.editor": {
       when: (card) =>
         !card ? "no card is selected" : card.facts()?.worktree === "missing" ? "its folder is missing" : undefined,
