@@ -282,8 +282,10 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   }
   const validator = review.validator
   const outside = facts?.outside?.length ? " · something outside of it changed" : ""
+  const nested = review.snapshot?.nested
+  const aside = `${nested ? ` · without ${listed(nested)} (a repository of its own)` : ""}${outside}`
   if (review.snapshot && review.snapshot.generation === task.generation && review.snapshot.files === 0)
-    return state("no_changes", `no changes${outside}`, true)
+    return state("no_changes", `no changes${aside}`, true)
   if (review.checks?.state === "running")
     return state("reviewing", facts?.live ? liveText(facts.live) : "checks are running")
   if (!review.snapshot || !validator || validator.state === "claimed" || validator.state === "running") {
@@ -301,7 +303,7 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
   const read = seen === "" ? "" : ` (${seen})`
-  return state("approvable", `${review.findings === 0 ? "no findings" : "all ruled"}${read}: approve${outside}`, true)
+  return state("approvable", `${review.findings === 0 ? "no findings" : "all ruled"}${read}: approve${aside}`, true)
 }
 
 /** What a review that saw only part of the change says of itself; empty for one that saw everything. */

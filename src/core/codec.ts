@@ -62,6 +62,7 @@ const snapshot = z.object({
   files: int.min(0),
   insertions: int.min(0),
   deletions: int.min(0),
+  nested: z.array(text).max(20).optional(),
   at,
 })
 const checks = z.object({

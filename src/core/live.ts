@@ -14,7 +14,8 @@ export type Live = {
 
 /** In words for a card's second line: `checks running 2/3 · test 41 of 90`. */
 export function liveText({ what, name, index, of, line }: Live): string {
-  return `${what === "checks" ? "checks running" : "setting up"} ${index}/${of} · ${line === "" ? name : line}`
+  const which = of > 1 ? ` ${index}/${of}` : ""
+  return `${what === "checks" ? "checks running" : "setting up"}${which} · ${line === "" ? name : line}`
 }
 
 const LONGEST_LINE = 200

@@ -59,6 +59,8 @@ export type SnapshotRef = {
   readonly files: number
   readonly insertions: number
   readonly deletions: number
+  /** Repositories inside the worktree, the first few: what is in them is not in the snapshot. */
+  readonly nested?: readonly string[]
   readonly at: number
 }
 

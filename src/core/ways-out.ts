@@ -188,7 +188,7 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   },
   problem: {
     means: "something failed; the words say what",
-    out: [{ key: "r", effect: "tries again" }, trash],
+    out: [{ key: "r", effect: "tries again; in Review with a new snapshot" }, trash],
   },
   read_only: {
     means: "a newer Kagan wrote it, or a field cannot be read",

@@ -84,7 +84,8 @@ async function inOrder(
     results.push(result)
     if (result.outcome === "passed") continue
     const last = lastLine(ran.tail)
-    return { results, problem: `${command}: ${commandEndText(ran.end)}${last ? ` · ${last}` : ""}`.slice(0, 500) }
+    const said = last ? ` · ${last}` : ""
+    return { results, problem: `${commandEndText(ran.end)}${said} (${command})`.slice(0, 500) }
   }
   return { results }
 }

@@ -4,6 +4,9 @@ import { NO_REVIEW } from "../core/stage.ts"
 import { columnOf, type SnapshotRef, type Task } from "../core/task.ts"
 import type { Project } from "./project.ts"
 
+/** As many as are kept in the metadata. */
+const NESTED = 5
+
 /** Takes the exact tree under review. What cannot be taken is said on the card and waits for the person. */
 export async function snapshotTask(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
   const { meta } = task
@@ -11,7 +14,7 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
   if (!taken.ok) return problem(project, task, taken.error)
   const diff = await project.trees.diff(taken.value)
   if (!diff.ok) return problem(project, task, diff.error)
-  const { commit, tree, base } = taken.value
+  const { commit, tree, base, nested = [] } = taken.value
   const snapshot: SnapshotRef = {
     commit,
     tree,
@@ -20,6 +23,7 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
     files: diff.value.files.length,
     insertions: diff.value.files.reduce((sum, file) => sum + file.insertions, 0),
     deletions: diff.value.files.reduce((sum, file) => sum + file.deletions, 0),
+    ...(nested.length > 0 ? { nested: nested.slice(0, NESTED).map((path) => path.slice(0, 300)) } : {}),
     at: project.clock.now(),
   }
   const updated = await project.tasks.update(meta.sessionID, (now) => {
@@ -33,6 +37,11 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
     for (const line of await project.outside(meta)) {
       project.push({ type: "notice", level: "warning", text: line, taskNumber: meta.taskNumber })
       await project.remember(meta.sessionID, { kind: "snapshot", text: line })
+    }
+    if (nested.length > 0) {
+      const text = `not in the snapshot, a repository of its own: ${nested.join(", ").slice(0, 500)}`
+      project.push({ type: "notice", level: "warning", text, taskNumber: meta.taskNumber })
+      await project.remember(meta.sessionID, { kind: "snapshot", text })
     }
     const text = `snapshot ${snapshot.commit.slice(0, 7)}: ${snapshot.files} files, +${snapshot.insertions} −${snapshot.deletions}`
     await project.remember(meta.sessionID, { kind: "snapshot", text, commit: snapshot.commit, tree: snapshot.tree })

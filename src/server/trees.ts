@@ -30,7 +30,7 @@ export interface Trees {
   /** Puts a missing worktree back at the tip of its branch. */
   restore(meta: TaskMeta): Answer<void>
   /** Takes the exact tree of the worktree. */
-  take(task: Task): Answer<Pick<SnapshotRef, "commit" | "tree" | "base">>
+  take(task: Task): Answer<Pick<SnapshotRef, "commit" | "tree" | "base" | "nested">>
   /** What differs between the worktree and the snapshot under review. */
   changed(meta: TaskMeta): Answer<readonly string[]>
   /** What a merge would meet; `contained`: the base has everything already, `target` is its commit. */

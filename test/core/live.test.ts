@@ -24,6 +24,7 @@ describe("the last line of what a command wrote", () => {
     const live = { what: "checks", name: "tests", index: 2, of: 3, line: "" } as const
     expect(liveText(live)).toBe("checks running 2/3 · tests")
     expect(liveText({ ...live, line: "41 of 90" })).toBe("checks running 2/3 · 41 of 90")
+    expect(liveText({ ...live, index: 1, of: 1 })).toBe("checks running · tests")
     expect(liveText({ ...live, what: "setup", line: "added 3 packages" })).toBe("setting up 2/3 · added 3 packages")
   })
 })

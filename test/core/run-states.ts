@@ -176,6 +176,11 @@ export const stateRows: readonly StateRow[] = [
     { branch: "its worktree stands on other: git switch kagan/1" },
   ],
   ["session_gone", "its session is gone", working(), { source: "record", activity: { kind: "gone" } }],
+  [
+    "no_changes",
+    "no changes · without vendor/lib (a repository of its own)",
+    reviewing({ snapshot: { ...snapshot(), files: 0, nested: ["vendor/lib"] } }),
+  ],
   ["problem", "no space left", working(), { problem: "no space left" }],
   [
     "asks_large",

@@ -40,7 +40,7 @@ export interface Rig {
 }
 
 /** The real host with setup commands, files to bring along and checks configured; an agent does what its task says. */
-export async function commandsRig(): Promise<Rig> {
+export async function commandsRig(files: Readonly<Record<string, string>> = {}): Promise<Rig> {
   const model = await startModel((request, asked) => {
     const all = request.messages.map(({ text: said }) => said).join("\n")
     const marked = request.kind === "work" && request.toolResults.length === 0 ? /do:(.*)$/m.exec(all)?.[1] : undefined
@@ -54,7 +54,12 @@ export async function commandsRig(): Promise<Rig> {
     model,
     where: "project",
     config,
-    files: { ".gitignore": "out/\n.env\n.setup\n*.local\n", ".worktreeinclude": "notes.local\n", "seed.txt": "1\n" },
+    files: {
+      ".gitignore": "out/\n.env\n.setup\n*.local\n",
+      ".worktreeinclude": "notes.local\n",
+      "seed.txt": "1\n",
+      ...files,
+    },
   })
   await writeFile(join(box.repo.dir, ".env"), "SECRET=1\n")
   await writeFile(join(box.repo.dir, "notes.local"), "mine\n")

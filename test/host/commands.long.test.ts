@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await commandsRig()
+  rig = await commandsRig({ ".opencode/opencode.json": '{\n  "instructions": []\n}\n' })
 })
 afterAll(() => rig?.dispose())
 
@@ -75,14 +75,17 @@ test("C096 a stopped setup starts nothing; r runs it again, w goes on without it
     description: "do:touch task-t.txt",
     start: { waiver: "a test of the setup" },
   })
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up 1/1 · preparing"), patience)
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
   await rig.board.get("task.stop", { sessionID })
   await vi.waitFor(async () => {
-    expect(await rig.state(sessionID)).toMatchObject({ kind: "setup_failed", text: /stopped · preparing$/ })
+    expect(await rig.state(sessionID)).toMatchObject({
+      kind: "setup_failed",
+      text: expect.stringContaining("stopped · preparing (mkdir"),
+    })
   }, patience)
   const again = await rig.board.get("task.resume", { sessionID })
   expect(again.text).toBe("the setup runs again")
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up 1/1 · preparing"), patience)
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
   await rig.board.get("task.stop", { sessionID })
   await vi.waitFor(async () => expect((await rig.state(sessionID)).kind).toBe("setup_failed"), patience)
   expect((await rig.seen.read(sessionID)).lastGatedStatus).toBe("backlog")
@@ -90,4 +93,34 @@ test("C096 a stopped setup starts nothing; r runs it again, w goes on without it
   await rig.board.get("setup.waive", { sessionID, reason: "made ready by hand" })
   // The wish to start still stood.
   await rig.seen.until(sessionID, "in Review", (now) => now.lastGatedStatus === "review")
+})
+
+test("what the host wrote into a tracked config file is not the task's; a repository inside is named, and a merge that is not resolved is refused", async () => {
+  const schema = `sed -i '1s|.*|{\\n  "$schema": "https://opencode.ai/config.json",|' .opencode/opencode.json`
+  const none = await rig.reviewed("Only the schema", schema)
+  await vi.waitFor(async () => expect((await rig.state(none.sessionID)).text).toBe("no changes"), patience)
+  expect(await readFile(join(none.worktree, ".opencode/opencode.json"), "utf8")).toContain("$schema")
+
+  const nested = await rig.reviewed("A repository inside", "git init -q inner && touch inner/x && echo n > task-n.txt")
+  const taken = await rig.seen.until(nested.sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
+  expect(taken.review!.snapshot!.nested).toEqual(["inner"])
+  const diff = await rig.board.get("review.diff", { sessionID: nested.sessionID })
+  expect(diff).toMatchObject({ files: [{ path: "task-n.txt" }], left: ["inner"] })
+  await rig.board.get("validator.waive", { sessionID: nested.sessionID, reason: "a test of the snapshot" })
+  await vi.waitFor(async () => {
+    const said = await rig.state(nested.sessionID)
+    expect(said.text).toBe("no findings: approve · without inner (a repository of its own)")
+  }, patience)
+
+  const both = "git branch other && echo a > seed.txt && git commit -qam a && git switch -q other"
+  const conflict = `${both} && echo b > seed.txt && git commit -qam b && git switch -q - && git merge -q other; true`
+  const unmerged = await rig.reviewed("In the middle of a merge", conflict)
+  await vi.waitFor(async () => {
+    const said = await rig.state(unmerged.sessionID)
+    expect(said).toMatchObject({ kind: "problem", text: "a merge is not resolved: seed.txt", needsYou: true })
+  }, patience)
+  await rig.box.repo.git("-C", unmerged.worktree, "checkout", "--ours", "seed.txt")
+  await rig.box.repo.git("-C", unmerged.worktree, "add", "seed.txt")
+  await rig.board.get("review.again", { sessionID: unmerged.sessionID })
+  await rig.seen.until(unmerged.sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
 })

@@ -58,7 +58,7 @@ test("C096 has the files that were to come along, and nothing starts before its 
     start: { waiver: "a test of the setup" },
   })
   expect(said).toMatch(/^#\d+ created but queued$/)
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up 1/1 · preparing"), patience)
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
   const meta = await rig.seen.read(sessionID)
   expect(await rig.board.get("setup.output", { sessionID })).toMatchObject({
     results: [],

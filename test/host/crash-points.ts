@@ -48,7 +48,7 @@ export type Toll = {
   readonly requests: Readonly<Record<"intake" | "work" | "validator", number>>
 }
 
-type Window = { readonly host: HostServer; readonly board: Board; readonly seen: SeenTasks }
+export type Window = { readonly host: HostServer; readonly board: Board; readonly seen: SeenTasks }
 
 /** A card's way from its creation to the end of its review, on the real host, which is killed at one point of it. */
 export async function livedThrough(trap: Trap): Promise<Toll> {
@@ -94,14 +94,15 @@ export async function livedThrough(trap: Trap): Promise<Toll> {
   }
 }
 
-async function openWindow(box: Sandbox, probe: Probe): Promise<Window> {
+/** OpenCode on the sandbox, with a board that has said hello. */
+export async function openWindow(box: Sandbox, probe: Probe): Promise<Window> {
   const host = await startServer(box)
   await host.client.session.list()
-  const board = await openBoard(probe, box.repo.dir)
+  const board = await openBoard(probe, box.repo.dir, "test", host.pid)
   return { host, board, seen: openTasks(host, board.repo) }
 }
 
-async function isDead(host: HostServer): Promise<boolean> {
+export async function isDead(host: HostServer): Promise<boolean> {
   return (await Promise.race([host.exited, Promise.resolve(undefined)])) !== undefined
 }
 

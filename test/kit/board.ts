@@ -21,9 +21,9 @@ export interface Board {
   get<T extends RequestType>(type: T, body: RequestOf<T>): Promise<ReplyOf<T>>
 }
 
-/** Says hello for `directory` until it is answered; `probe` has to run in that host. */
-export async function openBoard(probe: Probe, directory: string, version = "test"): Promise<Board> {
-  const half = await probe.server(directory)
+/** Says hello for `directory` until it is answered; `probe` has to run in that host, and in that process where one is named. */
+export async function openBoard(probe: Probe, directory: string, version = "test", pid?: number): Promise<Board> {
+  const half = await probe.server(directory, pid)
   const send = (name: string, type: string, body: unknown, tries: number) =>
     half.run(
       async (_p, name, type, body, tries, directory) => {

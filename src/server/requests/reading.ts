@@ -42,7 +42,12 @@ export function readingRequests({
       if (!snapshot) return refused({ kind: "no_snapshot" })
       const diff = await project.trees.diff(snapshot)
       if (!diff.ok) return failed(diff.error.text)
-      return ok({ snapshot: snapshot.commit, base: snapshot.base, files: diff.value.files, left: [] })
+      return ok({
+        snapshot: snapshot.commit,
+        base: snapshot.base,
+        files: diff.value.files,
+        left: snapshot.nested ?? [],
+      })
     },
 
     async "review.checks"({ sessionID }) {

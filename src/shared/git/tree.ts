@@ -223,7 +223,8 @@ async function withinLimits(wanted: TreeRequest, files: readonly string[]): GitR
   if (large.length === 0 && files.length <= limits.count) return ok()
   const parts: string[] = []
   if (files.length > limits.count) parts.push(`${files.length} untracked files`)
-  if (large.length > 0) parts.push(`large untracked files: ${nameSome(large.map((file) => file.path))}`)
+  const sized = large.map(({ path, bytes }) => `${path} (${Math.round(bytes / 1_000_000)} MB)`)
+  if (sized.length > 0) parts.push(`large untracked files: ${nameSome(sized)}`)
   return fail("untracked_too_much", `${parts.join("; ")}: ignore them, or say that they belong to the task`, {
     count: files.length,
     large,
