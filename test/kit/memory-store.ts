@@ -12,6 +12,8 @@ export interface Disk {
   readonly leases: Map<string, Holder>
   readonly watchers: Set<{ readonly dir: string; readonly by: Holder; changed(): void }>
   last: number
+  /** As long as it is set, nothing can be written. */
+  full?: boolean
 }
 
 /** One process of the model world. */
@@ -149,6 +151,7 @@ export function memoryStore(
     },
     async writeText(path, text) {
       await pass("write")
+      if (disk.full) return err<FileFailure>({ kind: "io", text: `${path}: no space left on device` })
       disk.files.set(path, text)
       wrote(path)
       await pass("written")

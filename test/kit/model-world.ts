@@ -8,7 +8,7 @@ import type { DiffFileReply } from "../../src/core/protocol.ts"
 import { ok } from "../../src/core/result.ts"
 import { columnOf, METADATA_VERSION, type TaskMeta } from "../../src/core/task.ts"
 import { makeHandlers, type Handlers } from "../../src/server/requests.ts"
-import { makeSupervision, type Supervision } from "../../src/server/supervision.ts"
+import { makeSupervision, type Supervision, type SupervisionParts } from "../../src/server/supervision.ts"
 import type { Trees } from "../../src/server/trees.ts"
 import type { CreateParts } from "../../src/shared/create-task.ts"
 import type { Clock } from "../../src/shared/clock.ts"
@@ -28,6 +28,8 @@ export interface Process extends ModelProcess, Loop {
   readonly handlers: Handlers
   /** Runs something as this process. */
   run<T>(work: () => T): T
+  /** The plugin is put down and loaded again; turns go on. */
+  readonly reload: () => Promise<void>
 }
 
 export interface World {
@@ -54,6 +56,8 @@ export interface World {
   changed: readonly DiffFile[]
   shown?: readonly DiffFileReply[]
   task(sessionID: string): TaskMeta | undefined
+  /** How many timers this process has set. */
+  timers(process: Process): number
   /** How often each snapshot was merged. */
   readonly merges: Map<string, number>
   dispose(): Promise<void>
@@ -63,6 +67,8 @@ export const REPO = "repo"
 export const START = Date.UTC(2030, 0, 1)
 
 type Timer = { at: number; order: number; by: Process; run(): void }
+
+type Mutable<T> = T & { dieAfter(n: number): void; reload(): Promise<void> }
 
 const context = new AsyncLocalStorage<{ slots?: unknown }>()
 let installed = false
@@ -84,7 +90,13 @@ function ownSlots() {
   })
 }
 
-export function makeWorld(options: { seed: number; changed?: Database["changed"]; options?: Partial<Options> }): World {
+export function makeWorld(options: {
+  seed: number
+  changed?: Database["changed"]
+  options?: Partial<Options>
+  /** Parts of the life of a task that are done in another way. */
+  work?: SupervisionParts["work"]
+}): World {
   ownSlots()
   const chosen = { ...DEFAULT_OPTIONS, ...options.options }
   const folder = mkdtempSync(join(tmpdir(), "kagan-world-"))
@@ -169,7 +181,7 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
       asks: [],
       answers: [],
       run: <T>(work: () => T): T => context.run(own, work),
-    } as unknown as Process & { dieAfter(n: number): void }
+    } as unknown as Mutable<Process>
     process.dieAfter = (n) => {
       deathAt = calls + n
     }
@@ -205,7 +217,7 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
       call: doors.call,
       retry: doors.retry,
     })
-    process.run(() => {
+    const load = () => {
       const supervision = makeSupervision({
         doors,
         root: "/main",
@@ -222,13 +234,19 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
         isServed: (directory) => process.served.has(directory),
         leftCommands: async () => [],
         permission: () => [],
+        ...(options.work ? { work: options.work } : {}),
       })
       const create = { permission: () => [] } as unknown as CreateParts
       const { project, supervisor } = supervision
       Object.assign(process, { supervision, handlers: makeHandlers({ project, supervisor, create }) })
-      processes.push(process)
       void supervision.start()
-    })
+    }
+    process.reload = async () => {
+      await process.supervision.dispose()
+      load()
+    }
+    process.run(load)
+    processes.push(process)
     return process
   }
 
@@ -313,6 +331,7 @@ export function makeWorld(options: { seed: number; changed?: Database["changed"]
     random,
     edit: (worktree) => void versions.set(worktree, (versions.get(worktree) ?? 0) + 1),
     task: (sessionID) => db.sessions.get(sessionID)?.metadata?.kagan as TaskMeta | undefined,
+    timers: (process) => [...timers].filter((timer) => timer.by === process).length,
     merges,
     async dispose() {
       for (const process of processes) process.alive = false

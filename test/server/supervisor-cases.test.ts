@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
-import type { Options } from "../../src/core/options.ts"
+import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
+import { ok } from "../../src/core/result.ts"
 import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
 import { contextMark } from "../../src/core/turn.ts"
 import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
-import { over } from "./supervisor-model.ts"
+import { over, report } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -322,6 +323,166 @@ test("C064 what a helper asks is refused at once; what the task asks stands on i
   await world.advance(1_000)
   expect(process.asks).toHaveLength(1)
   expect(stateOf(world, process, other).kind).toBe("interrupted")
+})
+
+test("C109 loaded again ten times in five seconds: one timer, one setup, one reviewer, and the review ends once", async () => {
+  let setups = 0
+  const world = makeWorld({
+    seed: 5,
+    options: { worktree: { ...DEFAULT_OPTIONS.worktree, setup: ["make"] } },
+    work: {
+      async runSetup(task, signal) {
+        setups++
+        const { sessionID } = task.meta
+        const { tasks, clock } = process.supervision.project
+        const claim = { ...tasks.self, at: clock.now() }
+        await tasks.update(sessionID, (meta) => ({ ...meta, setup: { state: "running", claim, at: clock.now() } }))
+        await new Promise((resolve) => signal.addEventListener("abort", resolve))
+        setups--
+        return ok()
+      },
+    },
+  })
+  worlds.push(world)
+  const process: Process = world.start()
+  await world.settle()
+  const id = await process.run(() => over(world, plantTask(process, { intake: agreed })))
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  await world.advance(1_000)
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(2_000)
+  const reviewer = world.task(id)!.review!.validator!.sessionID!
+  const other = await process.run(() => over(world, plantTask(process, { intake: agreed, setup: undefined })))
+  await world.advance(1_000)
+  expect([world.task(other)!.setup?.state, setups]).toEqual(["running", 1])
+
+  for (let n = 0; n < 10; n++) {
+    await over(
+      world,
+      process.run(() => process.reload()),
+    )
+    await world.advance(200)
+  }
+  await world.advance(2_000)
+  expect(setups).toBe(1)
+  expect(world.timers(process)).toBe(1)
+  expect(process.turns.has(reviewer)).toBe(true)
+  await over(
+    world,
+    process.run(() => report(process, reviewer)),
+  )
+  process.run(() => process.end(reviewer, "stop"))
+  await world.advance(5_000)
+  expect(world.task(id)!.review).toMatchObject({ validator: { state: "done" }, findings: 1 })
+  expect(reviewers(world, id)).toHaveLength(1)
+  expect(history(world, id).filter((text) => text.startsWith("validator"))).toEqual(["validator started"])
+  expect(world.db.wrong).toEqual([])
+})
+
+test("C057 two reviewers report within a moment while the person's turn runs: both are kept, one counts, one wake tells of it", async () => {
+  const {
+    world,
+    process,
+    id,
+    reviewer: first,
+  } = await reviewing({ validator: { ...DEFAULT_OPTIONS.validator, retries: 1 } })
+  process.run(() => process.end(first, "network"))
+  await world.advance(30_000)
+  const second = world.task(id)!.review!.validator!.sessionID!
+  expect(second).not.toBe(first)
+  // The person types into the task's session: a turn of theirs runs.
+  process.turns.set(id, { messageID: "msg_person", begun: false })
+  await world.advance(100)
+  const before = kinds(world, id).length
+  await Promise.all([first, second].map((one) => over(world, Promise.resolve(process.run(() => report(process, one))))))
+  process.run(() => process.end(second, "stop"))
+  await world.advance(300)
+  const stored = (one: string) => (world.db.sessions.get(one)!.metadata!.kagan as { findings?: unknown[] }).findings
+  expect([stored(first), stored(second)]).toMatchObject([[{ id: "F1" }], [{ id: "F1" }]])
+  expect(world.task(id)!.review).toMatchObject({ findings: 1, ruled: 0 })
+  expect(kinds(world, id)).toHaveLength(before)
+  const say = (work: () => Promise<unknown>) => over(world, process.run(work))
+  const rulings = [{ finding: "F1", disposition: "fix" as const }]
+  await say(() => process.handlers["findings.rule"]({ sessionID: id, rulings }))
+  await say(() => process.handlers["task.sendBack"]({ sessionID: id, mode: "continue" }))
+  // Nothing is sent into the running turn; when it has ended, one prompt goes, with the findings.
+  expect(kinds(world, id)).toHaveLength(before)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(20_000)
+  expect(kinds(world, id).slice(before)).toEqual(["findings", "user", "assistant"])
+})
+
+test("C111 after a backup of yesterday what is merged is known as merged, and what it does not know can be brought back", async () => {
+  const { world, process, id } = await begin()
+  const ids = [id]
+  for (let n = 0; n < 4; n++) ids.push(await process.run(() => over(world, plantTask(process, { intake: agreed }))))
+  await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  await world.advance(1_000)
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(2_000)
+  const reviewer = world.task(id)!.review!.validator!.sessionID!
+  await over(
+    world,
+    process.run(() => report(process, reviewer)),
+  )
+  process.run(() => process.end(reviewer, "stop"))
+  await world.advance(2_000)
+  const yesterday = new Map(world.db.sessions)
+  const ruled = [{ finding: "F1", disposition: "intended" as const, reason: "as it was asked for" }]
+  await over(
+    world,
+    process.run(() => process.handlers["findings.rule"]({ sessionID: id, rulings: ruled })),
+  )
+  const { commit } = world.task(id)!.review!.snapshot!
+  await over(
+    world,
+    process.run(() => process.handlers["task.approve"]({ sessionID: id, snapshot: commit })),
+  )
+  expect(columnIn(world, id)).toBe("done")
+  world.kill(process)
+  world.db.sessions.clear()
+  for (const [key, session] of yesterday) if (key !== ids[3] && key !== ids[4]) world.db.sessions.set(key, session)
+
+  const next = world.start()
+  await world.advance(5_000)
+  expect(stateOf(world, next, id).kind).toBe("in_base")
+  for (const gone of [ids[3]!, ids[4]!]) {
+    const facts = next.run(() => next.supervision.supervisor.factsOf(gone))!
+    expect(runState({ title: "", meta: facts.record!.meta }, facts, world.now()).kind).toBe("session_gone")
+    const back = await over(
+      world,
+      next.run(() => next.handlers["task.restore"]({ sessionID: gone })),
+    )
+    expect(back).toMatchObject({ ok: true })
+  }
+  const made = await next.run(() => over(world, plantTask(next)))
+  expect(world.task(made)!.taskNumber).toBe(6)
+})
+
+test("C111 a disk that is full says so, damages nothing, and is caught up with", async () => {
+  const { world, process, id } = await begin()
+  const path = "/store/tasks/1.json"
+  const before = world.disk.files.get(path)
+  world.disk.full = true
+  const moved = await over(
+    world,
+    process.run(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" })),
+  )
+  expect(moved).toMatchObject({ ok: false, error: { text: expect.stringContaining("no space left on device") } })
+  expect(world.disk.files.get(path)).toBe(before)
+  world.disk.full = false
+  await world.advance(20_000)
+  expect(columnIn(world, id)).toBe("in_progress")
+  expect(JSON.parse(world.disk.files.get(path)!)).toMatchObject({ kagan: { lastGatedStatus: "in_progress" } })
+  expect(world.db.begun.size).toBe(1)
 })
 
 test("C109 a supervision that is put down leaves no timer, and the next one goes on once", async () => {

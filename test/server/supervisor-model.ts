@@ -343,7 +343,7 @@ async function died(world: World, by: Process): Promise<undefined> {
   return undefined
 }
 
-async function report(by: Process, sessionID: string) {
+export async function report(by: Process, sessionID: string) {
   const finding = {
     id: "F1",
     kind: "bug",
