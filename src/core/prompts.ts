@@ -22,6 +22,8 @@ export type IntakePromptInput = {
   readonly scope?: string
   /** What the person said when they asked for another try. */
   readonly remark?: string
+  /** The tasks that the description names, as they are now. */
+  readonly references?: readonly Section[]
   readonly nonce: string
 }
 
@@ -32,6 +34,7 @@ export function intakePrompt(input: IntakePromptInput): string {
     { label: "description of the task, written by the person", text: cut(input.description, MAX_DESCRIPTION) },
     { label: "part of the repository that the person named", text: input.scope ?? "" },
     { label: "remark of the person on an earlier try", text: input.remark ?? "" },
+    ...(input.references ?? []),
   ]
   const mark = markFor(input.nonce, textsOf(sections))
   return `Task #${input.taskNumber} is to be done by a coding agent, starting from the branch ${oneLine(input.baseBranch, 200)}, which is what you see in your directory. Before it starts, the person wants to know what the agent would otherwise decide in silence.

@@ -1,4 +1,5 @@
 import { intakePrompt } from "../core/prompts.ts"
+import { referenceSections } from "../core/references.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { columnOf, METADATA_VERSION, type Answer, type Assessment, type IntakeMeta, type Task } from "../core/task.ts"
 import type { DecisionAnswer, RequestFailure } from "../core/protocol.ts"
@@ -7,6 +8,7 @@ import { notAwaited, remarkOf, type HelperFailure, type HelperSpec } from "./hel
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { describe } from "./describe.ts"
+import { referred } from "./references.ts"
 
 const MAX_INSTRUCTION = 12_000
 
@@ -26,14 +28,17 @@ export function intakeSpec(project: Project): HelperSpec {
     agent: () => project.options().intake.agent,
     async prompt(task) {
       const remark = await remarkOf(project, task, "intake")
+      const description = await describe(project, task.meta)
+      const named = await referred(project, description, task.meta.taskNumber)
       return ok(
         intakePrompt({
           taskNumber: task.meta.taskNumber,
           title: task.title,
-          description: await describe(project, task.meta),
+          description,
           baseBranch: task.meta.baseBranch,
           ...(task.meta.scope ? { scope: task.meta.scope } : {}),
           ...(remark ? { remark } : {}),
+          references: referenceSections(named),
           nonce: project.seed(),
         }),
       )

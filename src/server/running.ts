@@ -1,8 +1,6 @@
 import { basename } from "node:path"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { oneLine } from "../core/fence.ts"
-import { columnOf, STATUS_TITLE } from "../core/task.ts"
 import { systemClock, type Clock } from "../shared/clock.ts"
 import type { CreateParts } from "../shared/create-task.ts"
 import { openRepository, worktreeRootOf, type Repository } from "../shared/git/repository.ts"
@@ -13,7 +11,7 @@ import type { Gate } from "../shared/prompt-async-gate.ts"
 import type { HostEvent } from "../shared/session-event.ts"
 import type { SessionState } from "../shared/session-state.ts"
 import { openStore } from "../shared/store.ts"
-import type { Tasks } from "../shared/tasks.ts"
+import { boardText } from "./board-text.ts"
 import type { ServerChannel } from "./channel.ts"
 import type { ConfigPlaces } from "./config-files.ts"
 import { makeContainment } from "./containment.ts"
@@ -27,7 +25,6 @@ import { liveOptions } from "./live-options.ts"
 import { foreignConfig } from "./own-files.ts"
 import { taskRules } from "./permissions.ts"
 import { makePushGuard, type PushGuard } from "./push-guard.ts"
-import { metaOf } from "./queue.ts"
 import { personsNpm } from "./npm.ts"
 import { makeHandlers } from "./requests.ts"
 import { serviceHandlers } from "./services.ts"
@@ -199,7 +196,8 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
         reported(sessionID, await storeAssessment(project, sessionID, assessment)),
       findings: async (sessionID, report) => reported(sessionID, await storeFindings(project, sessionID, report)),
       createTasks: (sessionID, planned) => createPlanned(creating, sessionID, planned),
-      board: async () => ok(await boardText(tasks)),
+      board: async () =>
+        ok(boardText(await tasks.records(), supervisor.facts(), clock.now(), options.now().stallAfter)),
       unreadable: (sessionID, tool, reason) => host.log("warn", `${tool} of ${sessionID} could not be read: ${reason}`),
     },
 
@@ -261,14 +259,4 @@ export async function repositoryKey(directory: string): Promise<string> {
 function readOnly(repository: Repository): { readonly readOnly?: string } {
   if (repository.bare) return { readOnly: "this repository has no checkout: tasks cannot be merged into it" }
   return repository.hasCommit ? {} : { readOnly: "this repository has no commit yet: make a first one to create tasks" }
-}
-
-async function boardText(tasks: Tasks): Promise<string> {
-  const lines = (await tasks.records()).flatMap((record) => {
-    const meta = metaOf(record)
-    return meta && !meta.trashedAt
-      ? [`#${meta.taskNumber} ${STATUS_TITLE[columnOf(meta)]}: ${oneLine(record.title)}`]
-      : []
-  })
-  return lines.length > 0 ? lines.join("\n") : "The board is empty."
 }

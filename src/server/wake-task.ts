@@ -1,11 +1,14 @@
 import { sendBackContext, startContext } from "../core/prompts.ts"
+import { referencesText } from "../core/references.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { workingSession, type Task, type ValidatorMeta, type WakePurpose } from "../core/task.ts"
+import { workingSession, type Task, type WakePurpose } from "../core/task.ts"
 import { agreed, describe } from "./describe.ts"
 import { modelOf } from "./helper.ts"
 import type { Content } from "../shared/inject.ts"
 import type { WakeRoute } from "../shared/wake-sources.ts"
 import type { Project } from "./project.ts"
+import { referred } from "./references.ts"
+import { lastValidator } from "./validator/last.ts"
 
 const ROUTES = {
   start: "task-start",
@@ -47,19 +50,45 @@ async function contextsOf(project: Project, task: Task): Promise<readonly Conten
   const nonce = project.seed()
   if (intent.purpose === "start" || (intent.purpose === "send_back" && meta.run?.workerID)) {
     const known = await agreed(project, meta)
+    const description = await describe(project, meta)
     const text = startContext({
       taskNumber: meta.taskNumber,
       title,
-      description: await describe(project, meta),
+      description,
       branch: meta.branch,
       baseBranch: meta.baseBranch,
       ...known,
       nonce,
     })
     const start: Content = { source: `task:${meta.taskNumber}`, kind: "task", text }
-    return intent.purpose === "start" ? [start] : [start, ...(await findingsOf(project, task, nonce))]
+    const about = [start, ...(await referencesOf(project, task, description, nonce))]
+    return intent.purpose === "start" ? about : [...about, ...(await findingsOf(project, task, nonce))]
   }
   return intent.purpose === "send_back" ? findingsOf(project, task, nonce) : []
+}
+
+/** The tasks that the description names, as they are now. The person hears of a number that no task has. */
+async function referencesOf(
+  project: Project,
+  { meta }: Task,
+  description: string,
+  nonce: string,
+): Promise<readonly Content[]> {
+  const named = await referred(project, description, meta.taskNumber)
+  if (named.length === 0) return []
+  const unknown = named.filter((one) => one.missing).map(({ number }) => `#${number}`)
+  if (unknown.length > 0) {
+    const text = `its description names ${unknown.join(", ")}, which is not on this board`
+    project.push({
+      type: "notice",
+      level: "warning",
+      text,
+      taskNumber: meta.taskNumber,
+      key: `refs ${meta.taskNumber}`,
+    })
+  }
+  const source = `reference:${named.map(({ number }) => `#${number}`).join(",")}`
+  return [{ source, kind: "reference", text: referencesText(named, nonce) }]
 }
 
 /** The findings ruled "fix" by the person in the generation before this one. */
@@ -91,21 +120,4 @@ async function findingsOf(project: Project, task: Task, nonce: string): Promise<
 /** Where the person's note for the iteration `generation` stands. */
 export function notePath(project: Project, sessionID: string, generation: number): string {
   return `${project.store.paths.session(sessionID).dir}/note-${generation}.md`
-}
-
-/** The validator child of a generation that reported, newest first. */
-export async function lastValidator(
-  project: Project,
-  sessionID: string,
-  generation: number,
-): Promise<ValidatorMeta | undefined> {
-  const children = await project.host.children(sessionID)
-  if (!children.ok) return undefined
-  for (const child of children.value.toSorted((a, b) => b.time.created - a.time.created)) {
-    const kagan = child.metadata?.kagan as { role?: unknown; generation?: unknown } | undefined
-    if (kagan?.role !== "validator" || kagan.generation !== generation) continue
-    const meta = await project.tasks.readHelper<ValidatorMeta>(child.id, "validator")
-    if (meta.ok && meta.value.findings) return meta.value
-  }
-  return undefined
 }

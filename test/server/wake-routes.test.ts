@@ -1,15 +1,7 @@
-import { join } from "node:path"
 import { afterEach, describe, expect, test, vi } from "vitest"
 import { parseFindings } from "../../src/core/findings.ts"
-import type { Result } from "../../src/core/result.ts"
-import type { TaskMeta } from "../../src/core/task.ts"
-import type { ServerChannel } from "../../src/server/channel.ts"
-import { enterInstance } from "../../src/server/instances.ts"
-import type { Handlers } from "../../src/server/requests.ts"
-import { openRunning } from "../../src/server/running.ts"
 import { holderOf } from "../../src/shared/gate/slots.ts"
-import { memoryHost } from "../kit/memory-host.ts"
-import { makeRepo } from "../kit/repo.ts"
+import { get, openWorld, type World } from "../kit/running-world.ts"
 
 /*
  * Each route of the table of wake sources by its own trigger: one prompt, into the right session, said by that source.
@@ -26,49 +18,9 @@ afterEach(async () => {
 const patience = { timeout: 90_000, interval: 20 }
 
 async function open(options: object = {}) {
-  const repo = await makeRepo({ files: { "a.txt": "one\n" } })
-  const host = memoryHost()
-  let handlers: Handlers | undefined
-  const channel: ServerChannel = {
-    serve: (_, given) => (handlers = given),
-    retire: () => {},
-    push: () => {},
-    announce: () => {},
-    watched: () => false,
-    onWatched: () => () => {},
-    heard: () => false,
-    close: () => {},
-  }
-  host.onBoot((directory) => void enterInstance(directory, host))
-  const all = { worktree: { root: join(repo.dir, "../worktrees") }, ...options }
-  const opened = get(await openRunning({ doors: host, directory: repo.dir, options: all, channel, version: "test" }))
-  host.onEvent((event) => opened.observe(event))
-  await opened.start()
-  cleanUp.push(
-    () => repo.dispose(),
-    () => opened.dispose(),
-  )
-
-  const metaOf = async (sessionID: string) => get(await host.host.session(sessionID)).metadata?.kagan as TaskMeta
-  /** The prompts of one session so far, each with the source that the gate told. */
-  const promptsOf = (sessionID: string) => host.prompts.filter((prompt) => prompt.sessionID === sessionID)
-  const sourcesOf = (sessionID: string) =>
-    host.logs.flatMap(({ message, extra }) =>
-      message.startsWith("[prompt-async-gate]") && message.includes("dispatched") && extra.sessionID === sessionID
-        ? [extra.source]
-        : [],
-    )
-  const make = async (draftID = "draft-1") =>
-    get(await handlers!["task.create"]({ draftID, title: "Sample", description: "Do it." })).sessionID
-
-  return { repo, host, running: opened, handlers: handlers!, make, metaOf, promptsOf, sourcesOf }
-}
-
-type World = Awaited<ReturnType<typeof open>>
-
-function get<T>(result: Result<T, unknown>): T {
-  if (!result.ok) throw new Error(JSON.stringify(result.error))
-  return result.value
+  const world = await openWorld(options)
+  cleanUp.push(() => world.dispose())
+  return world
 }
 
 /** Nothing more is sent, however often the task is looked at. */
