@@ -10,7 +10,7 @@ import { memoryHost } from "./memory-host.ts"
 import { makeRepo } from "./repo.ts"
 
 /** The real server half of one repository, with real git, on a host in memory. */
-export async function openWorld(options: object = {}) {
+export async function openWorld(options: { readonly worktree?: object; readonly [option: string]: unknown } = {}) {
   const repo = await makeRepo({ files: { "a.txt": "one\n" } })
   const host = memoryHost()
   const pushes: Push[] = []
@@ -26,7 +26,7 @@ export async function openWorld(options: object = {}) {
     close: () => {},
   }
   host.onBoot((directory) => void enterInstance(directory, host))
-  const all = { worktree: { root: join(repo.dir, "../worktrees") }, ...options }
+  const all = { ...options, worktree: { root: join(repo.dir, "../worktrees"), ...options.worktree } }
   const opened = get(await openRunning({ doors: host, directory: repo.dir, options: all, channel, version: "test" }))
   host.onEvent((event) => opened.observe(event))
   await opened.start()

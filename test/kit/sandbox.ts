@@ -8,8 +8,8 @@ import { gitEnv, makeRepo, type Repo } from "./repo.ts"
 
 /** The checkout that is being tested. */
 export const checkout = join(dirname(fileURLToPath(import.meta.url)), "../..")
-/** The real host. */
-export const opencodeBinary = join(checkout, "node_modules/opencode-ai/bin/opencode.exe")
+/** The real host: the one that is installed here, or another version's program. */
+export const opencodeBinary = process.env.KAGAN_TEST_HOST ?? join(checkout, "node_modules/opencode-ai/bin/opencode.exe")
 
 export interface SandboxOptions {
   /** The board has never been seen in this home: the tour is offered. */

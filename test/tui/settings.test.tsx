@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest"
 import type { Settings } from "../../src/core/settings.ts"
+import { inReview, workingDay } from "./cards.ts"
 import { openStage, type Stage, type StageOptions } from "./stage.tsx"
 
 let stage: Stage
@@ -169,3 +170,31 @@ test("without the server half the key says why not", async () => {
   stage.shows("cannot act")
   expect(stage.host.dialogs()).toBe(0)
 })
+
+test("attention off: a card that begins to wait rings for nobody", async () => {
+  const day = workingDay()
+  const asking = day.facts.find(({ sessionID }) => sessionID === "ses_29")!
+  const facts = day.facts.filter((one) => one !== asking)
+  stage = await openStage({ ...day, facts, options: { attention: false } })
+  stage.host.attention.length = 0
+  stage.push({ type: "facts", facts: asking })
+  await stage.settle()
+  expect(stage.host.attention).toEqual([])
+})
+
+test.each([
+  [1, true],
+  [2, false],
+])(
+  "sendBack.stopThreshold %i: at the first try the board asks whether another is worth it: %s",
+  async (stopThreshold, asks) => {
+    stage = await openStage({
+      sessions: [inReview(1, "Card")],
+      options: { sendBack: { mode: "continue", stopThreshold } },
+    })
+    await stage.press("s")
+    stage.shows("Send #1 back")
+    if (asks) stage.shows("is another one worth it?")
+    else stage.showsNot("is another one worth it?")
+  },
+)

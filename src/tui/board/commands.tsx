@@ -11,6 +11,7 @@ import { openDoctor } from "../care/doctor.tsx"
 import { openUpdate } from "../care/update.tsx"
 import { openSettings } from "../care/settings.tsx"
 import { openStats } from "../dialogs/stats.tsx"
+import { openImport } from "../dialogs/import.tsx"
 import type { CommandID, EntryID } from "./keys.ts"
 import { keysOf } from "./rebinding.ts"
 import type { Card } from "./store.tsx"
@@ -44,6 +45,10 @@ export function createCommands(app: App) {
     "kagan.tour.open"() {
       openBoard()
       app.tour.start()
+    },
+    "kagan.task.import"() {
+      openBoard()
+      openImport(app)
     },
     "kagan.settings.open": () => openSettings(app),
     "kagan.doctor.open": () => openDoctor(app),

@@ -195,6 +195,7 @@ export const ENTRIES = [
   { id: "kagan.task.new", keys: [], slash: "kagan-new", title: "Kagan: new task" },
   { id: "kagan.stats.open", keys: [], slash: "kagan-stats", title: "Kagan: statistics" },
   { id: "kagan.tour.open", keys: [], slash: "kagan-tour", title: "Kagan: a tour of the board" },
+  { id: "kagan.task.import", keys: [], slash: "kagan-import", title: "Kagan: import a checklist" },
   { id: "kagan.settings.open", keys: [], slash: "kagan-settings", title: "Kagan: settings" },
   { id: "kagan.doctor.open", keys: [], slash: "kagan-doctor", title: "Kagan: doctor" },
   { id: "kagan.update.open", keys: [], slash: "kagan-update", title: "Kagan: look for a newer version" },
