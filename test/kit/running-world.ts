@@ -10,7 +10,7 @@ import { memoryHost } from "./memory-host.ts"
 import { makeRepo } from "./repo.ts"
 
 /** The real server half of one repository, with real git, on a host in memory. */
-export async function openWorld(options: { readonly worktree?: object; readonly [option: string]: unknown } = {}) {
+export async function openWorld(options: object = {}) {
   const repo = await makeRepo({ files: { "a.txt": "one\n" } })
   const host = memoryHost()
   const pushes: Push[] = []
@@ -26,7 +26,8 @@ export async function openWorld(options: { readonly worktree?: object; readonly 
     close: () => {},
   }
   host.onBoot((directory) => void enterInstance(directory, host))
-  const all = { ...options, worktree: { root: join(repo.dir, "../worktrees"), ...options.worktree } }
+  const { worktree } = options as { readonly worktree?: object }
+  const all = { ...options, worktree: { root: join(repo.dir, "../worktrees"), ...worktree } }
   const opened = get(await openRunning({ doors: host, directory: repo.dir, options: all, channel, version: "test" }))
   host.onEvent((event) => opened.observe(event))
   await opened.start()

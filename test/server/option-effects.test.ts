@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { afterEach, expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
 import { decide } from "../../src/core/decide.ts"
+import { parseFindings } from "../../src/core/findings.ts"
 import { DEFAULT_OPTIONS } from "../../src/core/options.ts"
 import { validatorPrompt } from "../../src/core/prompts.ts"
 import { holderOf } from "../../src/shared/gate/slots.ts"
@@ -88,7 +89,7 @@ test("inProgressLimit, validator.agent, validator.models, sendBack.mode and merg
       return now === before ? undefined : now
     })
     expect(reader.prompt).toMatchObject({ agent: "judge", model: { providerID: "test", modelID: "test" } })
-    get(await running.reports.findings(reader.id, { summary: "Fine.", findings: [] }))
+    get(await running.reports.findings(reader.id, get(parseFindings({ summary: "Fine.", findings: [] }))))
     host.endTurn(reader.id)
     await vi.waitFor(async () => expect((await world!.metaOf(id)).review?.validator?.state).toBe("done"), patience)
   }
