@@ -26,6 +26,12 @@ export type TaskFacts = {
   readonly changedSince?: readonly string[]
   /** Files in conflict with the target; absent when not known. */
   readonly conflicts?: readonly string[]
+  /** The local branch that it would be merged into; absent where the person has to choose one. */
+  readonly target?: string
+  /** Commits of the target that the snapshot under review does not have. */
+  readonly behind?: number
+  /** Other cards in Review that change files which this one changes too, and how many. */
+  readonly overlaps?: readonly { readonly taskNumber: number; readonly files: number }[]
   /** What changed outside of its worktree since its work started, one line each: the person's checkout, settings, hooks. */
   readonly outside?: readonly string[]
   readonly problem?: string
@@ -299,7 +305,7 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
     return state("needs_triage", `${plural(review.findings, "finding")} · ${review.ruled} ruled${also}`, true)
   }
   if (facts?.conflicts?.length) {
-    return state("conflicts", `conflicts with ${task.baseBranch}: ${plural(facts.conflicts.length, "file")}`, true)
+    return state("conflicts", conflictText(task.baseBranch, facts)!, true)
   }
   if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
   const read = seen === "" ? "" : ` (${seen})`
@@ -309,6 +315,12 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
 /** What a review that saw only part of the change says of itself; empty for one that saw everything. */
 export function partText({ review }: Pick<TaskMeta, "review">): string {
   return review?.partial ? `reviewed ${review.partial.shown} of ${plural(review.partial.total, "file")}` : ""
+}
+
+/** What a merge would meet: the same words on the card's state, its facts, and in the dialog. */
+export function conflictText(baseBranch: string, facts: TaskFacts | undefined): string | undefined {
+  const files = facts?.conflicts?.length ?? 0
+  return files === 0 ? undefined : `conflicts with ${facts?.target ?? baseBranch}: ${plural(files, "file")}`
 }
 
 /** `4m`, `2h 5m`, `3d`: whole units, never negative. */

@@ -64,7 +64,7 @@ export type LookFacts = Pick<TaskFacts, "source" | "activity" | "end" | "worktre
 }
 
 /** A long action of a task, of which there is one at a time. */
-export type Occupation = "setup" | "checks" | "merge"
+export type Occupation = "setup" | "checks" | "merge" | "update"
 
 /** Where a turn was cut off by the death of its process, and when. */
 export type Died = { readonly messageID: string; readonly at: number }
@@ -122,7 +122,7 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   if (isOutlived(meta, facts.occupied)) return [{ kind: "end_commands" }]
   if (meta.trashedAt || meta.archivedAt) return []
   if (meta.lastGatedStatus === undefined) return [{ kind: "seed" }]
-  if (facts.occupied === "merge") return []
+  if (facts.occupied === "merge" || facts.occupied === "update") return []
   const stage = stageOf(meta)
   if (outranStop(stage, facts)) return [{ kind: "abort" }]
   if (meta.status !== meta.lastGatedStatus) {

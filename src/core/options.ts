@@ -85,6 +85,11 @@ const schema = {
       "with the next task",
     ),
     setupTimeout: about(positive, "Seconds until one of them is ended", "a whole number from 1"),
+    filters: about(
+      z.array(text),
+      "Content filters and merge drivers of the repository's own git settings that may run, by the digest that Kagan names",
+      "a list of digests",
+    ),
   }),
   checks: about(
     checks,
@@ -133,7 +138,7 @@ export const DEFAULT_OPTIONS: Options = {
   inProgressLimit: 2,
   intake: { enabled: true, retries: 1 },
   validator: { models: [], retries: 1, maxTokens: 60_000 },
-  worktree: { branchPrefix: "kagan", copy: [], setup: [], setupTimeout: 600 },
+  worktree: { branchPrefix: "kagan", copy: [], setup: [], setupTimeout: 600, filters: [] },
   checks: [],
   merge: { strategy: "squash" },
   sendBack: { mode: "continue", stopThreshold: 3 },

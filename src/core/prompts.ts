@@ -199,6 +199,24 @@ export function sendBackContext(input: SendBackContextInput): string {
   return `The review of task #${input.taskNumber} is done, iteration ${input.generation} begins. Fix every finding listed here, and nothing beyond; if one of them is wrong, say why instead of changing code for it.\n\n${fenced(mark, sections)}`
 }
 
+/** What its own agent has to resolve when the base does not go into a task's branch by itself. */
+export function conflictNote(base: string, files: readonly string[]): string {
+  const name = oneLine(base, 200)
+  const listed = files.slice(0, 200).map((file) => `- conflict with ${name} in ${oneLine(file, 500)}`)
+  const more = files.length > listed.length ? [`- and ${files.length - listed.length} more files`] : []
+  return [
+    `The branch ${name} has moved on and conflicts with this task's work. These are findings to fix:`,
+    ...listed,
+    ...more,
+    `Commit your work, merge ${name} into this branch (git merge, no rebase), and resolve every conflict so that both what ${name} brought and what this task is for still hold. Commit the merge.`,
+  ].join("\n")
+}
+
+/** Told to an agent whose files changed without it. */
+export function updateNote(base: string): string {
+  return `The branch ${oneLine(base, 200)} was merged into this branch by the person: files may differ from what you read before.`
+}
+
 /** One finding as text for a model. */
 export function findingText(finding: Finding): string {
   const { location } = finding

@@ -242,10 +242,29 @@ export type Requests = {
     request: { readonly sessionID: string; readonly mode?: "continue" | "fresh"; readonly note?: string }
     reply: MoveReply
   }
+  /** Where an approval would land now; `target`: the local branch that the person chose. */
+  "merge.preview": {
+    request: { readonly sessionID: string; readonly target?: string }
+    reply: {
+      readonly snapshot: string
+      /** Absent: the base is a remote branch that no local one follows; it is one of `branches` then. */
+      readonly target?: string
+      readonly branches: readonly string[]
+      /** What the target is at: `expected` of an approval. */
+      readonly tip: string
+      /** Commits of the target that the snapshot does not have. */
+      readonly behind: number
+      readonly conflicts: readonly string[]
+    }
+  }
+  /** Brings the branch that it will be merged into, into the task's own; a conflict goes back to its agent. */
+  "task.update": { request: { readonly sessionID: string }; reply: Done }
   "task.approve": {
     request: {
       readonly sessionID: string
       readonly snapshot: string
+      /** What the target was at when the person looked; another commit is not merged into. */
+      readonly expected?: string
       readonly target?: string
       readonly strategy?: MergeStrategy
       readonly message?: string
@@ -258,6 +277,13 @@ export type Requests = {
   "task.stop": { request: { readonly sessionID: string }; reply: Done }
   "task.resume": { request: { readonly sessionID: string }; reply: Done }
   "task.archive": { request: { readonly sessionID: string; readonly archived: boolean }; reply: Done }
+  /** What deleting a task for good would lose, in words; empty: nothing. */
+  "purge.preview": { request: { readonly sessionID: string }; reply: { readonly lost: string } }
+  /**
+   * Deletes a task in the trash for good: worktree, branch, snapshots and conversation. `lost` is what the person was
+   * shown; where it would be something else now, nothing is deleted.
+   */
+  "task.purge": { request: { readonly sessionID: string; readonly lost: string }; reply: Done }
   "task.trash": { request: { readonly sessionID: string; readonly trashed: boolean }; reply: Done }
   /** A new session in the same worktree for a card whose session is gone, from its record. */
   "task.restore": {

@@ -25,6 +25,7 @@ export type Refusal =
   | { readonly kind: "reason_needed"; readonly what: string }
   | { readonly kind: "not_in_column"; readonly needed: Status }
   | { readonly kind: "merging" }
+  | { readonly kind: "no_target"; readonly base: string }
   | { readonly kind: "read_only" }
   | { readonly kind: "gone" }
   | { readonly kind: "stop_first" }
@@ -74,6 +75,8 @@ export function refusalText(refusal: Refusal): string {
       return `${refusal.what} needs a reason`
     case "not_in_column":
       return `that is done in ${STATUS_TITLE[refusal.needed]}`
+    case "no_target":
+      return `${refusal.base} is a remote branch: choose the local branch to merge into`
     case "merging":
       return "it is being merged"
     case "read_only":
@@ -219,6 +222,18 @@ export function judgeLeave(meta: TaskMeta, reason: string): Result<Verdict, Refu
   const task = inReview(meta)
   if (!task.ok) return task
   if (!isReason(reason)) return err({ kind: "reason_needed", what: "done without merge" })
+  return ok({ kind: "accepted" })
+}
+
+/** Whether the base may be brought into the task's branch: its files change under whoever works on them. */
+export function judgeUpdate(meta: TaskMeta, facts: { readonly turnRunning: boolean }): Result<Verdict, Refusal> {
+  const stage = stageOf(meta)
+  if (stage.column === "backlog") return err({ kind: "not_in_column", needed: "in_progress" })
+  if (stage.column === "done") return err({ kind: "not_in_column", needed: "review" })
+  if (stage.column === "review" && stage.merge?.state === "claimed") return err({ kind: "merging" })
+  if (facts.turnRunning) return err({ kind: "turn_running" })
+  if (stage.column === "review" && stage.review.checks?.state === "running")
+    return err({ kind: "invalid", text: "its checks still run (X stops them)" })
   return ok({ kind: "accepted" })
 }
 

@@ -145,7 +145,7 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   },
   conflicts: {
     means: "a merge into the base would conflict",
-    out: [sendBack, again],
+    out: [{ key: "U", effect: "brings the base in; the conflict goes back to its agent" }, sendBack, again],
   },
   approvable: {
     means: "everything is ruled, and the worktree equals the snapshot",

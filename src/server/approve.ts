@@ -15,15 +15,18 @@ type Approved = Result<ReplyOf<"task.approve">, RequestFailure>
 
 export async function approveTask(project: Project, task: Task, wanted: RequestOf<"task.approve">): Promise<Approved> {
   const { meta } = task
+  const landing = await project.trees.landing(meta, wanted.snapshot, wanted.target)
+  if (!landing.ok) return failed(landing.error.text)
+  const { target, tip } = landing.value
+  if (target === undefined) return refused({ kind: "no_target", base: meta.baseBranch })
+  // What the person was shown is what lands, or nothing does.
+  if (wanted.expected !== undefined && wanted.expected !== tip)
+    return failed(await project.trees.moved(target, wanted.expected, tip))
   // Merged outside: the worktree may be gone already, and nothing of it is needed any more.
-  const forecast = await project.trees.forecast(meta, wanted.snapshot)
-  const inBase = forecast.ok && forecast.value.contained
+  const inBase = landing.value.contained
   const changed = inBase ? ok([]) : await project.trees.changed(meta)
   if (!changed.ok) return failed(changed.error.text)
-  const { strategy, target } = {
-    strategy: wanted.strategy ?? project.options().merge.strategy,
-    target: wanted.target ?? meta.baseBranch,
-  }
+  const strategy = wanted.strategy ?? project.options().merge.strategy
   let verdict = judgeApproval(meta, wanted, changed.value, inBase)
   const claimed = await project.tasks.update(meta.sessionID, (now) => {
     verdict = judgeApproval(now, wanted, changed.value, inBase)
@@ -52,7 +55,7 @@ export async function approveTask(project: Project, task: Task, wanted: RequestO
   })
   // What lay there when the person said yes stands in the history, also when it came after the review.
   for (const line of await project.outside(meta)) await project.remember(meta.sessionID, { kind: "merge", text: line })
-  return runMerge(project, claimed.value.task, wanted.message, inBase ? forecast.value.target : undefined)
+  return runMerge(project, claimed.value.task, wanted.message, tip, inBase)
 }
 
 /** Merges what is claimed and writes the result down; a refusal of git leaves the card in Review with its words. */
@@ -60,11 +63,13 @@ async function runMerge(
   project: Project,
   task: Task,
   message: string | undefined,
-  already: string | undefined,
+  /** The target's commit that was looked at. */
+  tip: string,
+  already: boolean,
 ): Promise<Approved> {
   const { meta } = task
   const { snapshot, target, strategy } = meta.merge!
-  const merged = already ? ok({ commit: already }) : await project.trees.merge(meta, messageOf(task, message))
+  const merged = already ? ok({ commit: tip }) : await project.trees.merge(meta, messageOf(task, message), tip)
   if (!merged.ok) {
     await finish(project, meta, {
       state: "failed",
@@ -130,7 +135,13 @@ export async function leaveTask(
     from: "review",
     to: "done",
   })
-  return ok({ text: `done; the branch ${task.meta.branch} stays` })
+  return ok({ text: `done; the branch ${task.meta.branch} stays. ${await publishing(project, task.meta)}` })
+}
+
+/** How the person publishes what was left: Kagan pushes nothing itself. */
+async function publishing(project: Project, { branch }: TaskMeta): Promise<string> {
+  const remote = await project.trees.remote()
+  return remote === undefined ? "There is no remote to push it to" : `To publish it: git push -u ${remote} ${branch}`
 }
 
 async function finish(

@@ -68,11 +68,12 @@ export function makeHandlers(parts: Pick<Desk, "project" | "supervisor" | "creat
       })
     },
   }
+  const agent = agentRequests(desk)
   return {
     ...creationRequests(desk),
     ...keepingRequests(desk),
-    ...agentRequests(desk),
-    ...judgingRequests(desk),
+    ...agent,
+    ...judgingRequests(desk, agent["task.tell"]),
     ...readingRequests(desk),
   }
 }

@@ -77,7 +77,8 @@ export type OpenFailure = { readonly text: string }
 export async function openRunning(input: RunningInput): Promise<Result<Running, OpenFailure>> {
   const clock = input.clock ?? systemClock
   const { host } = input.doors
-  const opened = await openRepository(makeGit(), input.directory)
+  let trusted = (): readonly string[] => []
+  const opened = await openRepository(makeGit({ trusted: () => trusted() }), input.directory)
   if (!opened.ok) return err({ text: opened.error.text })
   const repository = opened.value
   const { root } = repository
@@ -88,8 +89,9 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const options = liveOptions(input.options, () => {
     input.channel.push(repo, { type: "options", options: options.now(), problems: options.problems() })
     // A higher limit may let go on what is queued.
-    void supervisor.refresh()
+    void supervision.refresh()
   })
+  trusted = () => options.now().worktree.filters
   const worktreesRoot = options.now().worktree.root ?? worktreeRootOf(repository)
   const own = (directory: string) => directory !== root && directory.startsWith(worktreesRoot)
   const foreign = async (directory: string) => {
@@ -109,7 +111,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     repo,
     store,
     clock,
-    trees: gitTrees(repository, store),
+    trees: gitTrees(repository, store, () => options.now().worktree.branchPrefix),
     options: options.now,
     push: (push) => input.channel.push(repo, push),
     ensureInstance: (directory) =>
@@ -218,7 +220,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
       })
       stopHearing = input.channel.onWatched((which, watched) => {
         if (which !== repo || !watched) return
-        void supervisor.refresh()
+        void supervision.refresh()
         void finishLeftDrafts(creating)
       })
       // What another window keeps or makes of what was typed is heard from its file.

@@ -1,8 +1,9 @@
 import type { TaskFacts } from "../core/board.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { NO_REVIEW } from "../core/stage.ts"
-import { columnOf, type SnapshotRef, type Task } from "../core/task.ts"
+import { columnOf, type SnapshotRef, type Task, type TaskMeta } from "../core/task.ts"
 import type { Project } from "./project.ts"
+import { metaOf } from "./queue.ts"
 
 /** As many as are kept in the metadata. */
 const NESTED = 5
@@ -50,28 +51,59 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
 }
 
 /** What the worktree and the target say to the snapshot now. A question that git cannot answer is logged. */
-export async function reviewFacts(
-  project: Project,
-  task: Task,
-): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase" | "outside">> {
+export async function reviewFacts(project: Project, task: Task): Promise<ReviewFacts> {
   const { meta } = task
   const snapshot = meta.review?.snapshot
   if (!snapshot) return {}
-  const [changed, forecasted, outside] = await Promise.all([
+  const [changed, landing, outside, overlaps] = await Promise.all([
     project.trees.changed(meta),
-    project.trees.forecast(meta, snapshot.commit),
+    project.trees.landing(meta, snapshot.commit),
     project.outside(meta),
+    overlapsOf(project, task, snapshot),
   ])
   if (!changed.ok) project.host.log("warn", `#${meta.taskNumber}: ${changed.error.text}`)
-  if (!forecasted.ok && forecasted.error.kind !== "base_gone") {
-    project.host.log("warn", `#${meta.taskNumber}: ${forecasted.error.text}`)
+  if (!landing.ok && landing.error.kind !== "base_gone") {
+    project.host.log("warn", `#${meta.taskNumber}: ${landing.error.text}`)
   }
   return {
     ...(changed.ok && changed.value.length > 0 ? { changedSince: changed.value } : {}),
-    ...(forecasted.ok ? { conflicts: forecasted.value.conflicts } : {}),
+    ...(landing.ok ? { conflicts: landing.value.conflicts, behind: landing.value.behind } : {}),
+    ...(landing.ok && landing.value.target !== undefined ? { target: landing.value.target } : {}),
     ...(outside.length > 0 ? { outside } : {}),
-    ...(forecasted.ok && forecasted.value.contained ? { inBase: true } : {}),
+    ...(overlaps.length > 0 ? { overlaps } : {}),
+    ...(landing.ok && landing.value.contained ? { inBase: true } : {}),
   }
+}
+
+export type ReviewFacts = Pick<
+  TaskFacts,
+  "changedSince" | "conflicts" | "behind" | "target" | "inBase" | "outside" | "overlaps"
+>
+
+/** The other cards in Review whose snapshots change a file that this one changes too. */
+async function overlapsOf(
+  project: Project,
+  { meta }: Task,
+  snapshot: SnapshotRef,
+): Promise<NonNullable<TaskFacts["overlaps"]>> {
+  const own = await project.trees.files(snapshot)
+  if (!own.ok || own.value.length === 0) return []
+  const mine = new Set(own.value)
+  const found: { taskNumber: number; files: number }[] = []
+  for (const record of await project.tasks.records()) {
+    const other = metaOf(record)
+    const theirs = other?.review?.snapshot
+    if (!other || !theirs || other.sessionID === meta.sessionID || !isOnReview(other)) continue
+    const files = await project.trees.files(theirs)
+    const same = files.ok ? files.value.filter((path) => mine.has(path)).length : 0
+    if (same > 0) found.push({ taskNumber: other.taskNumber, files: same })
+  }
+  return found.toSorted((a, b) => a.taskNumber - b.taskNumber)
+}
+
+/** In Review and on the board. */
+export function isOnReview(meta: TaskMeta): boolean {
+  return columnOf(meta) === "review" && meta.trashedAt === undefined && meta.archivedAt === undefined
 }
 
 async function problem(

@@ -14,11 +14,13 @@ import type { Store } from "../shared/store.ts"
 import { makeTasks, type Tasks } from "../shared/tasks.ts"
 import type { Work } from "./actions.ts"
 import { resumeMerge } from "./approve.ts"
+import { makeBranchWatch } from "./branch-watch.ts"
 import { runChecks } from "./checks.ts"
 import { hintOf, isSameRow } from "./events.ts"
 import type { FactSources } from "./facts.ts"
 import { collectIntake, intakeSpec } from "./intake.ts"
 import { makeLiveOutput } from "./live.ts"
+import { makeNeighbours } from "./neighbours.ts"
 import type { Project, WakeRequest, WakeResult } from "./project.ts"
 import { metaOf } from "./queue.ts"
 import { runSetup } from "./setup.ts"
@@ -73,6 +75,8 @@ export interface Supervision {
   observe(event: HostEvent): void
   /** Hears other windows, and looks at everything once. */
   start(): Promise<void>
+  /** Looks at whatever changed without a word: when a board comes to the fore. */
+  refresh(): Promise<void>
   dispose(): Promise<void>
 }
 
@@ -170,10 +174,23 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
     resumeMerge: (task) => resumeMerge(project, task),
     ...parts.work,
   }
-  const supervisor = makeSupervisor({
+  const neighbours = makeNeighbours((sessionID) => void supervisor.look(sessionID))
+  const branches = makeBranchWatch({
+    trees: parts.trees,
+    clock,
+    log: (text) => log("warn", text),
+    moved: neighbours.lookAtAll,
+  })
+  const supervisor: Supervisor = makeSupervisor({
     project,
     work,
-    reviewFacts: (task: Task) => reviewFacts(project, task),
+    async reviewFacts(task) {
+      await branches.follow([task.meta.baseBranch])
+      const facts = await reviewFacts(project, task)
+      if (facts.target !== undefined && (await branches.follow([facts.target]))) return reviewFacts(project, task)
+      return facts
+    },
+    saw: (task) => neighbours.saw(task.meta),
     state,
     leftCommands: parts.leftCommands,
     isUntold: project.isUntold,
@@ -244,8 +261,13 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
       await supervisor.start()
     },
 
+    async refresh() {
+      await Promise.all([supervisor.refresh(), branches.check()])
+    },
+
     async dispose() {
       stopWatching?.()
+      branches.dispose()
       unsubscribe()
       await supervisor.dispose()
       await inject.dispose()

@@ -18,6 +18,7 @@ import { makeOccupancy, type Occupancy } from "./occupancy.ts"
 import { mayStart, metaOf } from "./queue.ts"
 import { makeRollCall } from "./roll-call.ts"
 import { fromRecord, hasWork, isActive } from "./standing.ts"
+import type { ReviewFacts } from "./snapshot.ts"
 import { makeShownFacts, type ShownFacts } from "./shown-facts.ts"
 
 /*
@@ -35,7 +36,9 @@ export type SupervisorParts = {
   readonly project: Project
   readonly work: Work
   /** What differs between worktree and snapshot, and between target and snapshot; only asked for cards in Review. */
-  reviewFacts(task: Task): Promise<Pick<TaskFacts, "changedSince" | "conflicts" | "inBase">>
+  reviewFacts(task: Task): Promise<ReviewFacts>
+  /** Told of every task as a look has read it. */
+  saw(task: Task): void
   readonly state: SessionState
   readonly leftCommands: FactSources["leftCommands"]
   readonly rested: FactSources["rested"]
@@ -195,6 +198,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       const { task } = read.value
       known.add(sessionID)
       rollCall.saw(read.value.session)
+      parts.saw(task)
       const worktree = await project.trees.worktree(task.meta)
       const up = worktree.state === "present" && (await instanceUp(task))
       const gathered = await gatherFacts(sources, task, read.value, worktree, up)

@@ -60,6 +60,10 @@ const LONG: ReadonlySet<RequestType> = new Set([
   "intake.split",
   "draft.retry",
   "task.approve",
+  "task.update",
+  "task.purge",
+  "purge.preview",
+  "merge.preview",
   "review.again",
   "task.move",
 ])

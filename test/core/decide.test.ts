@@ -160,7 +160,7 @@ const rows: readonly Row[] = [
     sampleMeta({ setup: undefined, intake: intakeDone() }),
     {},
     [{ kind: "run_setup" }],
-    { worktree: { branchPrefix: "kagan", copy: [], setup: ["npm ci"], setupTimeout: 1 } },
+    { worktree: { branchPrefix: "kagan", copy: [], setup: ["npm ci"], filters: [], setupTimeout: 1 } },
   ],
   ["nothing happens without the folder", sampleMeta(), { worktree: "missing" }, []],
   [

@@ -142,9 +142,19 @@ export function makeWorld(options: {
         await pass("changed")
         return ok(meta.review?.snapshot?.commit === shaOf(meta.worktree) ? [] : ["a.txt"])
       },
-      async forecast(_meta, snapshot) {
-        return ok({ conflicts: [], contained: merges.has(snapshot), target: sha("7a26e7") })
+      async landing(_meta, snapshot) {
+        return ok({ target: "main", tip: sha("7a26e7"), behind: 0, conflicts: [], contained: merges.has(snapshot) })
       },
+      moved: async () => "main moved",
+      remote: async () => "origin",
+      branches: async () => ok(["main"]),
+      files: async () => ok(["a.txt"]),
+      tips: async () => ok([sha("7a26e7")]),
+      watch: async () => ok(() => {}),
+      update: async () => ok({ base: "main" }),
+      loss: async () => ok(""),
+      remove: async () => ok(),
+      forget: async () => ok(),
       async diff(snapshot) {
         await pass("diff")
         const edited = !snapshot.commit.slice(4, 12).match(/^0+$/)

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest"
 import type { DraftReply } from "../../src/core/protocol.ts"
 import { facts, finding, inReview, intakeOf, task, validatorOf, workingDay } from "./cards.ts"
-import { openStage, START, type Stage, type StageOptions } from "./stage.tsx"
+import { openStage, START, TIP, type Stage, type StageOptions } from "./stage.tsx"
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -12,6 +12,7 @@ const SIZES = [
   [80, 24],
   [40, 12],
 ] as const
+const SNAPSHOT = "7be21c0".padEnd(40, "0")
 const created = () => ({ sessionID: "ses_9", taskNumber: 9, text: "#9 created" })
 
 describe("new task", () => {
@@ -617,9 +618,89 @@ describe("approve and send back", () => {
     stage.shows("merge commit")
     await stage.press("enter")
     expect(stage.server.asked()).toEqual([
-      { type: "task.approve", sessionID: "ses_1", snapshot: "7be21c0".padEnd(40, "0"), strategy: "merge" },
+      {
+        type: "task.approve",
+        sessionID: "ses_1",
+        snapshot: SNAPSHOT,
+        target: "main",
+        expected: TIP,
+        strategy: "merge",
+      },
     ])
     stage.shows("merged into main as abc1234")
+  })
+
+  test("C047 a target that moved on since the review is said, and its commit is what the approval expects", async () => {
+    const seen = { snapshot: SNAPSHOT, target: "main", branches: ["main"], tip: TIP, behind: 2, conflicts: ["a.ts"] }
+    await open({ width: 80, height: 24, sessions: ruled(0), answers: { "merge.preview": () => seen } })
+    await stage.press("3", "a")
+    stage.shows("main moved on by 2 commits that the review did not see")
+    stage.shows("Conflicts now in a.ts")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ type: "task.approve", expected: TIP }])
+  })
+
+  test("Enter before the answer waits for it, and merges only when there is no news", async () => {
+    const seen = { snapshot: SNAPSHOT, target: "main", branches: ["main"], tip: TIP, behind: 1, conflicts: [] }
+    const answered = Promise.withResolvers<object>()
+    const later = () => answered.promise as never
+    await open({ width: 160, height: 45, sessions: ruled(0), answers: { "merge.preview": later } })
+    await stage.press("3", "a", "enter")
+    expect(stage.server.asked()).toEqual([])
+    answered.resolve(seen)
+    await stage.settle()
+    stage.shows("main moved on by 1 commit")
+    expect(stage.server.asked()).toEqual([])
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ type: "task.approve" }])
+  })
+
+  test("a remote base without a local branch: the person chooses where it goes", async () => {
+    const preview = ({ target }: { target?: string }) => ({
+      snapshot: SNAPSHOT,
+      ...(target ? { target } : {}),
+      branches: ["develop", "main"],
+      tip: TIP,
+      behind: 0,
+      conflicts: [],
+    })
+    await open({ width: 160, height: 45, sessions: ruled(0), answers: { "merge.preview": preview } })
+    await stage.press("3", "a")
+    stage.shows("Merge #1 into which branch?")
+    await stage.press("down", "enter")
+    stage.shows("into main")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ type: "task.approve", target: "main", expected: TIP }])
+  })
+
+  test("U says what it will do and asks, and a card without a place for it says why", async () => {
+    const answers = { "task.update": () => ({ text: "main is in its branch now; it is reviewed again" }) }
+    await open({ width: 160, height: 45, sessions: [...ruled(0), task(2, "Young")], answers })
+    await stage.press("3", "U")
+    stage.shows("Bring main into the branch of #1?")
+    await stage.press("y")
+    expect(stage.server.asked()).toEqual([{ type: "task.update", sessionID: "ses_1" }])
+    stage.shows("main is in its branch now")
+    await stage.press("1", "U")
+    stage.shows("that is done in In Progress")
+  })
+
+  test("D deletes for good only from the trash, and names what is lost first", async () => {
+    const lost = "uncommitted a.ts; 2 commits of the branch"
+    const answers = { "purge.preview": () => ({ lost }), "task.purge": () => ({ text: "#1 is deleted" }) }
+    const sessions = [task(1, "Thrown away", { trashedAt: START }), task(2, "Kept")]
+    await open({ width: 160, height: 45, sessions, answers })
+    await stage.press("D")
+    stage.shows("only what is in the trash is deleted")
+    await stage.press("/")
+    await stage.type("is:trashed")
+    await stage.press("enter", "1", "D")
+    stage.shows("Lost for good: uncommitted")
+    stage.shows("2 commits of the branch")
+    await stage.press("enter")
+    expect(stage.server.asked()).toEqual([])
+    await stage.press("D", "y")
+    expect(stage.server.asked()).toEqual([{ type: "task.purge", sessionID: "ses_1", lost }])
   })
 
   test("what stands in the way is said in one line", async () => {

@@ -208,6 +208,9 @@ function pressKey(input: Awaited<ReturnType<typeof testRender>>["mockInput"], ke
   return input.pressKey(key)
 }
 
+/** What the branch that is merged into is at. */
+export const TIP = "f00d".padEnd(40, "0")
+
 /** The server half as a script: every request is kept, and answered by the script or not at all. */
 function scriptedServer(options: StageOptions) {
   const received = new Map<string, (data: unknown) => void>()
@@ -226,6 +229,14 @@ function scriptedServer(options: StageOptions) {
     "base.list": () => ({ branches: ["main", "next"], proposed: "main", dirty: [], dirtyCount: 0 }),
     "task.history": () => ({ lines: [], earlier: 0, unreadable: 0 }),
     "review.checks": () => ({ snapshot: "", results: [] }),
+    "merge.preview": ({ target }: { target?: string }) => ({
+      snapshot: TIP,
+      target: target ?? "main",
+      branches: ["main", "next"],
+      tip: TIP,
+      behind: 0,
+      conflicts: [],
+    }),
     ...options.answers,
   }
 
@@ -271,7 +282,7 @@ function scriptedServer(options: StageOptions) {
 
 const READS: ReadonlySet<string> = new Set<RequestType>([
   ...(["hello", "board.facts", "base.list", "review.diff", "review.checks", "task.history", "template.list"] as const),
-  "task.description",
+  ...(["task.description", "merge.preview", "purge.preview"] as const),
 ])
 
 /** Tokens that differ from each other, so that a test can tell them apart. */

@@ -2,7 +2,6 @@ import { ok } from "../../core/result.ts"
 import { isReason, judgeSendBack } from "../../core/rules.ts"
 import { NO_REVIEW } from "../../core/stage.ts"
 import { columnOf } from "../../core/task.ts"
-import { keepCommands } from "../../shared/task-commands.ts"
 import { approveTask, leaveTask } from "../approve.ts"
 import { createFrom } from "../creation.ts"
 import { pointerOf, remarkPath, withPointer } from "../helper.ts"
@@ -10,12 +9,14 @@ import { answerDecisions, instruct, waiveIntake } from "../intake.ts"
 import { failed, refused } from "../moves.ts"
 import { done, moveReply, type Desk, type Handlers } from "../requests.ts"
 import { splitDraft } from "../split.ts"
+import { reviewAgain, updateTask } from "../update.ts"
 import { ruleFindings } from "../validator/findings.ts"
 import { notePath } from "../wake-task.ts"
 
 /** Where the person's judgement is asked: intake, findings, approval. */
 export function judgingRequests(
   desk: Desk,
+  tell: Handlers["task.tell"],
 ): Pick<
   Handlers,
   | "intake.answer"
@@ -28,6 +29,8 @@ export function judgingRequests(
   | "review.again"
   | "review.allowLarge"
   | "task.sendBack"
+  | "merge.preview"
+  | "task.update"
   | "task.approve"
   | "task.leave"
 > {
@@ -112,20 +115,8 @@ export function judgingRequests(
         if (columnOf(task.meta) !== "review") return refused({ kind: "not_in_column", needed: "review" })
         if (task.meta.merge?.state === "claimed") return refused({ kind: "merging" })
         if (supervisor.factsOf(sessionID)?.activity.kind === "busy") return refused({ kind: "turn_running" })
-        const running =
-          task.meta.review?.validator?.state === "running" ? task.meta.review.validator.sessionID : undefined
-        const updated = await tasks.update(sessionID, (meta) =>
-          columnOf(meta) === "review" && meta.merge?.state !== "claimed"
-            ? { ...meta, review: undefined, approval: undefined, merge: undefined }
-            : undefined,
-        )
-        if (!updated.ok) return failed(updated.error.text)
-        if (!updated.value.changed) return refused({ kind: "merging" })
-        const kept = await keepCommands(project, sessionID, project.options())
-        if (!kept.ok) return failed(kept.error.text)
-        supervisor.interrupt(sessionID)
-        if (running) await host.abort(running, task.meta.worktree)
-        return ok({ text: "a new snapshot is taken and reviewed" })
+        const again = await reviewAgain(desk, task)
+        return again.ok ? ok({ text: "a new snapshot is taken and reviewed" }) : again
       }),
 
     "review.allowLarge": ({ sessionID }) =>
@@ -156,6 +147,24 @@ export function judgingRequests(
         if (moved.ok && moved.value.kind === "accepted") supervisor.interrupt(sessionID)
         return moved.ok ? ok(moveReply(moved.value)) : moved
       }),
+
+    async "merge.preview"({ sessionID, target }) {
+      const read = await tasks.read(sessionID)
+      if (!read.ok) return read.error.kind === "gone" ? refused({ kind: "gone" }) : failed(read.error.text)
+      const { meta } = read.value.task
+      const snapshot = meta.review?.snapshot?.commit
+      if (!snapshot) return refused({ kind: "no_snapshot" })
+      const [landing, branches] = await Promise.all([
+        project.trees.landing(meta, snapshot, target),
+        project.trees.branches(),
+      ])
+      if (!landing.ok) return failed(landing.error.text)
+      if (!branches.ok) return failed(branches.error.text)
+      const { contained: _, ...seen } = landing.value
+      return ok({ snapshot, branches: branches.value, ...seen })
+    },
+
+    "task.update": ({ sessionID }) => on(sessionID, (task) => updateTask(desk, task, tell)),
 
     "task.approve": (body) =>
       on(body.sessionID, async (task) => {

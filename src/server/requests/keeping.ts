@@ -3,12 +3,23 @@ import { columnOf, type TaskMeta } from "../../core/task.ts"
 import { failed, refused } from "../moves.ts"
 import { moveReply, type Desk, type Handlers } from "../requests.ts"
 import { countInProgress } from "../queue.ts"
+import { purgeTask } from "../purge.ts"
 import { restTask, stopAll } from "./agent.ts"
 
 /** Where a card stands, and whether it is on the board at all. */
 export function keepingRequests(
   desk: Desk,
-): Pick<Handlers, "task.move" | "task.reorder" | "task.archive" | "task.trash" | "task.restore" | "task.discard"> {
+): Pick<
+  Handlers,
+  | "task.move"
+  | "task.reorder"
+  | "task.archive"
+  | "task.trash"
+  | "purge.preview"
+  | "task.purge"
+  | "task.restore"
+  | "task.discard"
+> {
   const { project, supervisor, create, on, change } = desk
   const { tasks, store, clock } = project
   return {
@@ -59,6 +70,15 @@ export function keepingRequests(
         await project.remember(sessionID, { kind: "edit", text })
         return ok({ text })
       }),
+
+    async "purge.preview"({ sessionID }) {
+      const read = await tasks.read(sessionID)
+      if (!read.ok) return read.error.kind === "gone" ? refused({ kind: "gone" }) : failed(read.error.text)
+      const losing = await project.trees.loss(read.value.task.meta)
+      return losing.ok ? ok({ lost: losing.value }) : failed(losing.error.text)
+    },
+
+    "task.purge": ({ sessionID, lost }) => on(sessionID, (task) => purgeTask(desk, task, lost)),
 
     async "task.restore"({ sessionID }) {
       const record = await tasks.recordOf(sessionID)

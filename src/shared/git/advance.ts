@@ -225,8 +225,9 @@ async function gitDirOf(checkout: string): Promise<string> {
   return (await gitLink(checkout)) ?? join(checkout, ".git")
 }
 
-export function moved(target: string, expected: string, actual: string) {
-  return fail("target_moved", `${target} moved on since it was looked at: look again, then merge`, {
+export function moved(target: string, expected: string, actual: string, commits = 0) {
+  const by = commits > 0 ? ` by ${commits} ${commits === 1 ? "commit" : "commits"}` : ""
+  return fail("target_moved", `${target} moved${by} since it was looked at: look again, then merge`, {
     target,
     expected,
     actual,

@@ -6,10 +6,10 @@ import { borrowForCommit, returnBorrowed } from "./borrow.ts"
 import { splitNul } from "./bytes.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
-import { resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
+import { lookUp, resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
 import { planLanding } from "./merge-plan.ts"
 import { mergeTrees } from "./merge-tree.ts"
-import { guardFrom, type ProgramGuard } from "./programs.ts"
+import { guardFrom, guardPrograms, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { isOn, readSettings, type Setting } from "./settings.ts"
 import { changedSince } from "./snapshot.ts"
@@ -33,10 +33,11 @@ export async function forecast(wanted: {
   readonly snapshot: string
 }): GitResult<Forecast> {
   const { repo, snapshot } = wanted
-  const target = await resolveBase(repo, wanted.target)
+  const [target, guard] = await Promise.all([resolveBase(repo, wanted.target), guardPrograms(repo.git, repo.commonDir)])
   if (!target.ok) return target
+  if (!guard.ok) return guard
   const [merged, tree, behind] = await Promise.all([
-    mergeTrees(repo, target.value, snapshot),
+    mergeTrees(repo, target.value, snapshot, guard.value),
     treeOfCommit(repo, target.value),
     repo.git.run(["rev-list", "--count", `${snapshot}..${target.value}`], { cwd: repo.commonDir }),
   ])
@@ -78,7 +79,6 @@ export interface MergeWanted {
   readonly branch?: string
   /** The target's commit that the person was shown; another one is not merged into. */
   readonly expected?: string
-  readonly trustedFilters?: readonly string[]
   /** For signing and hooks; by default one minute, and ten with hooks. */
   readonly commitTimeoutMs?: number
   readonly journal?: (step: MergeStep) => Promise<void>
@@ -113,8 +113,10 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
   if (!from.ok) return from
   if (!entries.ok) return entries
   if (!settings.ok) return settings
-  if (wanted.expected !== undefined && wanted.expected !== from.value) return moved(target, wanted.expected, from.value)
-  const guard = guardFrom(settings.value, wanted.trustedFilters)
+  if (wanted.expected !== undefined && wanted.expected !== from.value) {
+    return movedOn(repo, target, wanted.expected, from.value)
+  }
+  const guard = guardFrom(settings.value, repo.git.trusted())
   // Both look at many files and neither touches one.
   const [plan, unchanged] = await Promise.all([
     planLanding(repo, { target, from: from.value, snapshot }, entries.value, guard),
@@ -184,12 +186,19 @@ export async function findMerge(wanted: {
  * that tracks it. `undefined`: the person chooses.
  */
 export async function localTarget(repo: Repository, base: string): GitResult<string | undefined> {
+  const itself = await lookUp(repo, [`refs/heads/${base}^{commit}`])
+  if (!itself.ok) return itself
+  if (itself.value[0] !== undefined) return ok(base)
   const branches = await repo.branches()
   if (!branches.ok) return branches
-  const local = branches.value.filter((branch) => !branch.remote)
-  if (local.some((branch) => branch.name === base)) return ok(base)
-  const tracking = local.filter((branch) => branch.upstream === `refs/remotes/${base}`)
+  const tracking = branches.value.filter((branch) => !branch.remote && branch.upstream === `refs/remotes/${base}`)
   return ok(tracking.length === 1 ? tracking[0]!.name : undefined)
+}
+
+/** Says by how many commits a branch is not any more what the person was shown. */
+export async function movedOn(repo: Repository, target: string, expected: string, actual: string) {
+  const counted = await repo.git.run(["rev-list", "--count", `${expected}..${actual}`], { cwd: repo.commonDir })
+  return moved(target, expected, actual, counted.ok ? Number(counted.value.stdout.trim()) : undefined)
 }
 
 async function targetCommit(repo: Repository, target: string): GitResult<string> {

@@ -19,7 +19,7 @@ export interface ProgramGuard {
 export interface BlockedProgram {
   readonly name: string
   readonly commands: readonly string[]
-  /** Put it into `trusted` to let exactly these commands run. */
+  /** Exactly these commands run once the person has put it into `worktree.filters`. */
   readonly digest: string
 }
 
@@ -28,13 +28,13 @@ const KNOWN = [
   /^"?((\/usr(\/local)?)?\/bin\/)?git-crypt"? (clean|smudge)( --key-name=[\w-]+)?$/,
 ]
 
-export async function guardPrograms(git: Git, folder: string, trusted?: readonly string[]): GitResult<ProgramGuard> {
+export async function guardPrograms(git: Git, folder: string): GitResult<ProgramGuard> {
   const settings = await readSettings(git, folder)
-  return settings.ok ? ok(guardFrom(settings.value, trusted)) : settings
+  return settings.ok ? ok(guardFrom(settings.value, git.trusted())) : settings
 }
 
 /** The same from settings that were read already. */
-export function guardFrom(settings: readonly Setting[], trusted: readonly string[] = []): ProgramGuard {
+export function guardFrom(settings: readonly Setting[], trusted: readonly string[]): ProgramGuard {
   const filters = new Map<string, string[]>()
   const drivers = new Map<string, string[]>()
   for (const { scope, key, value } of settings) {
@@ -69,7 +69,7 @@ export function explainBlocked<T>(answer: Result<T, GitFailure>, guard: ProgramG
   if (!program) return err(answer.error)
   return fail(
     "untrusted_filter",
-    `the repository's own settings run "${program.commands[0]}" on its files (filter ${program.name}); Kagan does not run it unless you trust it`,
+    `the repository's own settings run "${program.commands[0]}" on its files (filter ${program.name}); Kagan does not run it unless you trust it: add "${program.digest}" to the option worktree.filters`,
     { filters: [program.name], digests: [program.digest] },
     answer.error.stderr,
   )

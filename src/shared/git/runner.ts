@@ -41,12 +41,15 @@ export interface GitOutput {
 
 export interface Git {
   readonly clock: Clock
+  /** Digests of the repository's own filters and merge drivers that the person lets run. */
+  trusted(): readonly string[]
   run(args: readonly string[], options: GitRunOptions): GitResult<GitOutput>
   /** Fails with `git_missing` or `git_too_old` unless git is there and new enough. */
   version(): GitResult<string>
 }
 
 export interface GitOptions {
+  readonly trusted?: () => readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly clock?: Clock
 }
@@ -103,6 +106,7 @@ export function makeGit(options: GitOptions = {}): Git {
 
   const git: Git = {
     clock,
+    trusted: options.trusted ?? (() => []),
     run: (args, run) => start(args, run, base, clock),
     async version() {
       version ??= readVersion(git)

@@ -45,7 +45,6 @@ export interface TakeSnapshot {
   readonly exclude?: readonly string[]
   readonly limits?: UntrackedLimits
   readonly allowLarge?: boolean
-  readonly trustedFilters?: readonly string[]
   readonly message?: string
 }
 
@@ -198,7 +197,6 @@ function treeRequest(wanted: Omit<TakeSnapshot, "n" | "generation" | "base">, ex
     exclude,
     ...(wanted.limits ? { limits: wanted.limits } : {}),
     ...(wanted.allowLarge ? { allowLarge: true } : {}),
-    ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
   }
 }
 

@@ -25,7 +25,6 @@ export interface TreeRequest {
   readonly limits?: UntrackedLimits
   /** Untracked files beyond the limits were named to the person, who wants them in. */
   readonly allowLarge?: boolean
-  readonly trustedFilters?: readonly string[]
 }
 
 export interface UntrackedLimits {
@@ -54,7 +53,7 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
     await sweep(wanted.indexFile)
     const [seeded, guard] = await Promise.all([
       seedIndex(wanted.git, wanted.worktree, index),
-      wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree, wanted.trustedFilters),
+      wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree),
     ])
     if (!seeded.ok) return seeded
     if (!guard.ok) return guard

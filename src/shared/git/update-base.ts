@@ -17,7 +17,6 @@ export interface UpdateFromBase {
   /** The task's branch, on which the worktree must stand. */
   readonly branch: string
   readonly base: string
-  readonly trustedFilters?: readonly string[]
 }
 
 /** `commit`: the task branch's new tip; absent when it had all of the base already. */
@@ -51,7 +50,6 @@ export async function updateFromBase(wanted: UpdateFromBase): GitResult<UpdatedF
     indexFile: join(gitDir, "kagan-private"),
     base: wanted.base,
     allowLarge: true,
-    ...(wanted.trustedFilters ? { trustedFilters: wanted.trustedFilters } : {}),
   })
   if (!tree.ok) return tree
   const committed = await treeOfCommit(repo, head)

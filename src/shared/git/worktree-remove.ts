@@ -9,8 +9,9 @@ import { guardPrograms } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { readStatus } from "./status.ts"
+import { changedSince } from "./snapshot.ts"
 import { lockedFailure } from "./worktree.ts"
-import { adminFolder, listWorktrees, worktreeState } from "./worktree-state.ts"
+import { adminFolder, gitLink, listWorktrees, worktreeState } from "./worktree-state.ts"
 
 export interface RemoveWorktree {
   readonly repo: Repository
@@ -19,6 +20,10 @@ export interface RemoveWorktree {
   readonly deleteBranch?: boolean
   /** The person has seen what would be lost. */
   readonly discard?: boolean
+  /** A commit that was merged: what it holds is not lost. */
+  readonly merged?: string
+  /** Refs that will go as well and so keep nothing (`refs/kagan/7/*`). */
+  readonly without?: string
 }
 
 export interface Loss {
@@ -58,7 +63,7 @@ export async function removeWorktree(wanted: RemoveWorktree): GitResult<{ readon
     })
   }
   if (!wanted.discard) {
-    const loss = await whatWouldBeLost(repo, record.value, wanted.deleteBranch === true)
+    const loss = await whatWouldBeLost(repo, record.value, wanted)
     if (!loss.ok) return loss
     const text = lossText(loss.value)
     if (text !== undefined) return fail("would_lose", `removing ${path} would lose ${text}`, loss.value)
@@ -82,8 +87,21 @@ export async function removeWorktree(wanted: RemoveWorktree): GitResult<{ readon
   return dropped.ok ? ok({ removed: true }) : dropped
 }
 
+/** In words what a removal would lose, also where the worktree is gone already; empty: nothing. */
+export async function lossOf(wanted: RemoveWorktree): GitResult<string> {
+  const record = await readRecord(wanted.repo.commonDir, wanted.path)
+  if (!record.ok) return record
+  if (record.value === undefined) return ok("")
+  const loss = await whatWouldBeLost(wanted.repo, record.value, wanted)
+  return loss.ok ? ok(lossText(loss.value) ?? "") : loss
+}
+
 /** What only this worktree (and its branch, when that goes too) holds. */
-export async function whatWouldBeLost(repo: Repository, record: WorktreeRecord, branchToo: boolean): GitResult<Loss> {
+async function whatWouldBeLost(
+  repo: Repository,
+  record: WorktreeRecord,
+  wanted: Pick<RemoveWorktree, "deleteBranch" | "merged" | "without">,
+): GitResult<Loss> {
   const { git } = repo
   const state = await worktreeState(repo, record.path)
   if (!state.ok) return state
@@ -102,12 +120,19 @@ export async function whatWouldBeLost(repo: Repository, record: WorktreeRecord, 
     const brought = new Set(record.copied)
     const own = status.value.filter((entry) => !brought.has(entry.path))
     uncommitted = own.filter((entry) => entry.kind !== "ignored").map((entry) => entry.path)
+    if (uncommitted.length > 0 && wanted.merged !== undefined) {
+      const indexFile = join((await gitLink(record.path)) ?? repo.commonDir, "kagan-private")
+      const changed = await changedSince({ repo, worktree: record.path, indexFile, snapshot: wanted.merged })
+      if (!changed.ok) return changed
+      uncommitted = changed.value.map((file) => file.path)
+    }
     ignored = own.filter((entry) => entry.kind === "ignored").map((entry) => entry.path)
     const inner = await unpushedSubmodules(repo, record.path)
     if (!inner.ok) return inner
     submodules = inner.value
   }
-  const commits = branchToo ? await onlyOn(repo, record.branch) : ok(0)
+  const counts = wanted.deleteBranch === true && wanted.merged === undefined
+  const commits = counts ? await onlyOn(repo, record.branch, wanted.without) : ok(0)
   return commits.ok ? ok({ uncommitted, ignored, submodules, commits: commits.value }) : commits
 }
 
@@ -135,12 +160,21 @@ async function unpushedSubmodules(repo: Repository, path: string): GitResult<rea
   return ok(found)
 }
 
-async function onlyOn(repo: Repository, branch: string): GitResult<number> {
+async function onlyOn(repo: Repository, branch: string, without: string | undefined): GitResult<number> {
   const ref = `refs/heads/${branch}`
   const tip = await resolveCommit(repo, ref)
   if (!tip.ok) return tip.error.kind === "branch_missing" ? ok(0) : tip
   const counted = await repo.git.run(
-    ["rev-list", "--count", "--single-worktree", ref, "--not", `--exclude=${ref}`, "--all"],
+    [
+      "rev-list",
+      "--count",
+      "--single-worktree",
+      ref,
+      "--not",
+      `--exclude=${ref}`,
+      ...(without === undefined ? [] : [`--exclude=${without}`]),
+      "--all",
+    ],
     { cwd: repo.commonDir },
   )
   return counted.ok ? ok(Number(counted.value.stdout.trim())) : counted

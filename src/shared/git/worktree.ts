@@ -24,7 +24,6 @@ export interface CreateWorktree {
   /** Patterns (gitignore syntax) of untracked files to bring along. */
   readonly copy?: readonly string[]
   /** Digests of repository filters that the person trusts. */
-  readonly trustedFilters?: readonly string[]
   readonly signal?: AbortSignal
 }
 
@@ -103,7 +102,7 @@ async function create(wanted: CreateWorktree): GitResult<CreatedWorktree> {
 async function make(wanted: CreateWorktree, record: WorktreeRecord): GitResult<Copied> {
   const { repo, signal } = wanted
   const { git, commonDir } = repo
-  const guard = await guardPrograms(git, commonDir, wanted.trustedFilters)
+  const guard = await guardPrograms(git, commonDir)
   if (!guard.ok) return guard
   const none = "0".repeat(record.base.length)
   const branched = await whileLocked(git.clock, () =>
@@ -200,7 +199,6 @@ export async function restoreWorktree(wanted: {
   readonly branch: string
   readonly from?: string
   readonly copy?: readonly string[]
-  readonly trustedFilters?: readonly string[]
 }): GitResult<Copied> {
   const { repo, path, branch, from } = wanted
   const { git, commonDir } = repo
@@ -221,7 +219,7 @@ export async function restoreWorktree(wanted: {
     })
     if (!revived.ok) return revived
   }
-  const guard = await guardPrograms(git, commonDir, wanted.trustedFilters)
+  const guard = await guardPrograms(git, commonDir)
   if (!guard.ok) return guard
   if (state.value.registered) {
     const dropped = await git.run(["worktree", "remove", "--force", "--", path], { cwd: commonDir })

@@ -1,4 +1,4 @@
-import type { RunState, TaskFacts } from "../../core/board.ts"
+import { conflictText, type RunState, type TaskFacts } from "../../core/board.ts"
 import { checksText } from "../../core/checks.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
 import { joined, type Segment } from "../ui/segments.ts"
@@ -62,10 +62,27 @@ function factLine(input: CardInput): Segment[] {
     case "in_progress":
       return joined([progress ? bar(progress, glyphs) : undefined, money, model, generation], ` ${glyphs.dot} `)
     case "review":
-      return joined([diffSize(meta, glyphs), checks(meta, glyphs), money, generation], ` ${glyphs.dot} `)
+      return joined(
+        [diffSize(meta, glyphs), ...outlook(input), checks(meta, glyphs), money, generation],
+        ` ${glyphs.dot} `,
+      )
     case "done":
       return joined([diffSize(meta, glyphs), money], ` ${glyphs.dot} `)
   }
+}
+
+/** What a merge would meet, as far as the state does not say it already. */
+function outlook({ meta, run, facts }: CardInput): (Segment | undefined)[] {
+  const conflict = run.kind === "conflicts" || run.kind === "in_base" ? undefined : conflictText(meta.baseBranch, facts)
+  const same = facts?.overlaps ?? []
+  const behind = facts?.behind ?? 0
+  return [
+    conflict === undefined ? undefined : { text: conflict, tone: "error" },
+    same.length === 0
+      ? undefined
+      : { text: `same files as ${same.map(({ taskNumber }) => `#${taskNumber}`).join(", ")}`, tone: "warning" },
+    behind > 0 && run.kind !== "in_base" ? { text: `${behind} behind`, tone: "muted" } : undefined,
+  ]
 }
 
 function bar({ done, total }: Progress, glyphs: Glyphs): Segment[] {

@@ -75,6 +75,14 @@ const rows = [
     menu: true,
   },
   { id: "kagan.trash", keys: ["d"], title: "Move to the trash, or bring back", group: "Task", menu: true },
+  {
+    id: "kagan.purge",
+    keys: ["shift+d"],
+    title: "Delete for good what is in the trash",
+    group: "Task",
+    hint: "delete",
+    menu: true,
+  },
   { id: "kagan.undo", keys: ["u"], title: "Undo", group: "Task" },
 
   { id: "kagan.open", keys: ["o"], title: "Open its session", group: "Agent", hint: "open", menu: true },
@@ -114,6 +122,14 @@ const rows = [
     menu: true,
   },
   { id: "kagan.record", keys: [], title: "Write the review record to a file", group: "Review", menu: true },
+  {
+    id: "kagan.update",
+    keys: ["shift+u"],
+    title: "Update from base: bring it into the task's branch",
+    group: "Review",
+    hint: "update",
+    menu: true,
+  },
   { id: "kagan.leave", keys: [], title: "Done without merge, with a reason", group: "Review", menu: true },
 
   { id: "kagan.menu", keys: ["return"], title: "Actions of the card", group: "Board", hint: "more" },

@@ -83,11 +83,10 @@ describe("creating", () => {
     )
     value(
       await createWorktree({
-        repo: it.opened,
+        repo: { ...it.opened, git: { ...it.git, trusted: () => again.data.digests } },
         branch: "kagan/1",
         base: "main",
         path,
-        trustedFilters: again.data.digests,
       }),
     )
   })

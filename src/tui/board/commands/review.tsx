@@ -1,10 +1,12 @@
-import { judgeApproval, judgeSendBack, refusalText } from "../../../core/rules.ts"
+import { plural } from "../../../core/board.ts"
+import { judgeApproval, judgeSendBack, judgeUpdate, refusalText } from "../../../core/rules.ts"
 import { REVIEW_ROUTE } from "../../app.tsx"
 import { openApprove } from "../../dialogs/approve.tsx"
+import { openConfirm } from "../../dialogs/confirm.tsx"
 import { openReason } from "../../dialogs/reason.tsx"
 import { openRecord } from "../../dialogs/record.tsx"
 import { openSendBack } from "../../dialogs/send-back.tsx"
-import type { Card } from "../store.tsx"
+import { isRunning, type Card } from "../store.tsx"
 import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
 
 /** Judging what the agent made. */
@@ -17,7 +19,30 @@ export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"R
     })
   }
 
+  function update(card: Card) {
+    const { meta } = card.entry
+    const base = card.facts()?.target ?? meta.baseBranch
+    const files = card.facts()?.conflicts?.length ?? 0
+    const after =
+      files > 0
+        ? `It conflicts in ${plural(files, "file")}: nothing is touched, and its agent is told to resolve them.`
+        : card.column() === "review"
+          ? "What was reviewed is then another tree: it is reviewed again. A conflict goes back to its agent."
+          : "Work that is not committed stays uncommitted. A conflict touches nothing and is told to its agent."
+    openConfirm(app, {
+      title: `Bring ${base} into the branch of #${meta.taskNumber}?`,
+      text: after,
+      no: "Leave it as it is",
+      yes: `Update from ${base}`,
+      confirm: () => void app.act(card, `updating from ${base}`, "task.update", { sessionID: card.id }),
+    })
+  }
+
   return {
+    "kagan.update": onCard(update, (card) => {
+      const verdict = judgeUpdate(card.entry.meta, { turnRunning: isRunning(card) })
+      return verdict.ok ? undefined : refusalText(verdict.error)
+    }),
     "kagan.review": {
       when: (card) => {
         if (!card) return "no card is selected"

@@ -97,6 +97,22 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     })
   }
 
+  /** What would be lost is named before anything is deleted; what is lost beyond that is asked about again. */
+  async function purge(card: Card): Promise<void> {
+    const { taskNumber } = card.entry.meta
+    const seen = await app.ask("purge.preview", { sessionID: card.id })
+    if (!seen.ok) return app.tell({ level: "error", text: seen.error.text, taskNumber })
+    const { lost } = seen.value
+    const losses = lost === "" ? "Nothing that only they hold would be lost." : `Lost for good: ${lost}.`
+    openConfirm(app, {
+      title: `Delete #${taskNumber} for good?`,
+      text: `Its worktree, its branch, its snapshots and its conversation are deleted. ${losses}`,
+      no: "Keep it in the trash",
+      yes: "Delete all of it",
+      confirm: () => void app.act(card, "deleting", "task.purge", { sessionID: card.id, lost }),
+    })
+  }
+
   async function discardDraft(draft: DraftReply) {
     const answer = await app.ask("draft.discard", { draftID: draft.id })
     app.tell(answer.ok ? { level: "info", text: answer.value.text } : { level: "error", text: answer.error.text })
@@ -164,6 +180,11 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
       ...onCard((card) => (isGone(card) ? discard(card) : toggle(card, "trash")), stopFirst),
       hint: (card) => (isGone(card) ? "discard" : undefined),
     }),
+    "kagan.purge": onCard(
+      (card) => void purge(card),
+      (card) =>
+        card.entry.meta.trashedAt === undefined ? "only what is in the trash is deleted (d moves it there)" : undefined,
+    ),
     "kagan.undo": {
       when: () => app.unable() ?? (desk.canUndo() ? undefined : "there is nothing to undo"),
       run: () => desk.undo(),

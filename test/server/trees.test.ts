@@ -1,0 +1,148 @@
+import { expect, test } from "vitest"
+import type { Result } from "../../src/core/result.ts"
+import type { TaskMeta } from "../../src/core/task.ts"
+import { makeBranchWatch } from "../../src/server/branch-watch.ts"
+import { gitTrees } from "../../src/server/trees.ts"
+import { systemClock } from "../../src/shared/clock.ts"
+import { openStore } from "../../src/shared/store.ts"
+import { manualClock } from "../kit/clock.ts"
+import { bench, type Bench, type TaskTree } from "../shared/git/throwaway.ts"
+
+const treesOf = (it: Bench) =>
+  gitTrees(it.opened, openStore(it.opened.commonDir, { clock: systemClock }), () => "kagan")
+
+function must<T>(result: Result<T, { readonly text: string }>): T {
+  if (!result.ok) throw new Error(result.error.text)
+  return result.value
+}
+
+function metaOf(task: TaskTree, more: Partial<TaskMeta> = {}): TaskMeta {
+  const where = { baseBranch: "main", branch: task.branch, worktree: task.dir, taskNumber: 1, sessionID: "ses_1" }
+  return {
+    v: 1,
+    boardTask: true,
+    repo: "r",
+    status: "review",
+    order: 1,
+    baseCommit: "",
+    generation: 1,
+    ...where,
+    ...more,
+  }
+}
+
+test("a merge lands in the base itself, or in the local branch that follows it; else the person chooses", async () => {
+  await using it = await bench({ "a.txt": "a\n" })
+  const trees = treesOf(it)
+  await it.repo.git("update-ref", "refs/remotes/origin/main", "main")
+  await it.repo.git("remote", "add", "origin", it.side)
+  const task = await it.task("t1", "origin/main")
+  await task.write("a.txt", "b\n")
+  const { commit } = await task.snapshot(1, "origin/main")
+  const remote = metaOf(task, { baseBranch: "origin/main" })
+  const loose = must(await trees.landing(remote, commit))
+  expect(loose).toMatchObject({ behind: 0, conflicts: [] })
+  expect(loose.target).toBeUndefined()
+  await it.repo.git("branch", "-q", "--set-upstream-to=origin/main", "main")
+  await it.repo.write("z.txt", "z\n")
+  const tip = await it.repo.commit("main went on")
+  expect(must(await trees.landing(remote, commit))).toMatchObject({ target: "main", tip, behind: 1 })
+  await it.repo.git("branch", "release", "main~1")
+  expect(must(await trees.landing(remote, commit, "release"))).toMatchObject({ target: "release", behind: 0 })
+  expect(must(await trees.branches())).toEqual(["main", "release"])
+  expect(await trees.remote()).toBe("origin")
+})
+
+test("what deleting a task loses is what nothing else holds: of a merged one nothing", async () => {
+  await using it = await bench({ ".gitignore": "*.log\n", "a.txt": "a\n" })
+  const trees = treesOf(it)
+  const task = await it.task()
+  await task.write("new.txt", "n\n")
+  await task.commit("work")
+  await task.write("a.txt", "b\n")
+  await task.write("x.log", "noise\n")
+  const snapshot = await task.snapshot()
+  expect(must(await trees.loss(metaOf(task)))).toBe("uncommitted a.txt; ignored x.log; 1 commit of the branch")
+  const merged = metaOf(task, { merge: { state: "merged", snapshot: snapshot.commit, at: 1 } })
+  expect(must(await trees.loss(merged))).toBe("ignored x.log")
+  await task.write("late.txt", "after the merge\n")
+  expect(must(await trees.loss(merged))).toBe("uncommitted late.txt; ignored x.log")
+  must(await trees.remove(merged))
+  must(await trees.forget(merged))
+  expect(await it.repo.git("for-each-ref", "refs/kagan", "refs/heads/kagan")).toBe("")
+  expect(must(await trees.loss(merged))).toBe("")
+  must(await trees.remove(merged))
+})
+
+test("a branch that moves is told once, however it moved, and nothing is asked while none does", async () => {
+  await using it = await bench({ "a.txt": "a\n" })
+  const trees = treesOf(it)
+  await it.repo.git("branch", "release/1.0")
+  await it.repo.git("pack-refs", "--all")
+  let moved = 0
+  let asked = 0
+  let happened = () => {}
+  const watch = makeBranchWatch({
+    trees: {
+      tips: (branches) => {
+        asked++
+        return trees.tips(branches)
+      },
+      watch: async (branches, changed) => {
+        happened = changed
+        return trees.watch(branches, () => undefined)
+      },
+    },
+    clock: manualClock(),
+    log: (text) => expect.fail(text),
+    moved: () => void moved++,
+  })
+  expect(await watch.follow(["main", "release/1.0"])).toBe(true)
+  expect(await watch.follow(["main"])).toBe(false)
+  const before = asked
+  await it.repo.commit("empty")
+  happened()
+  await watch.check()
+  expect(moved).toBe(1)
+  await watch.check()
+  await it.repo.git("update-ref", "refs/heads/release/1.0", "main")
+  await watch.check()
+  expect(moved).toBe(2)
+  await it.repo.git("branch", "-q", "kagan/other", "main")
+  await watch.check()
+  expect(moved).toBe(2)
+  expect(asked).toBeGreaterThan(before)
+  watch.dispose()
+  const last = asked
+  happened()
+  await watch.check()
+  expect(asked).toBe(last)
+})
+
+test("git's own folder of branches tells of a move in another terminal", async () => {
+  await using it = await bench({ "a.txt": "a\n" })
+  const trees = treesOf(it)
+  let told = () => {}
+  const heard = new Promise<void>((resolve) => (told = resolve))
+  const stop = must(await trees.watch(["main"], told))
+  await it.repo.commit("moved by hand")
+  await heard
+  stop()
+})
+
+test("the base is brought in under the work; a conflict is an answer and touches nothing", async () => {
+  await using it = await bench({ "a.txt": "a\n", "b.txt": "b\n" })
+  const trees = treesOf(it)
+  const task = await it.task()
+  await task.write("a.txt", "task\n")
+  const meta = metaOf(task)
+  expect(must(await trees.update(meta))).toEqual({ base: "main" })
+  await it.repo.write("b.txt", "base\n")
+  await it.repo.commit("base")
+  expect(must(await trees.update(meta))).toMatchObject({ base: "main", commit: expect.any(String) })
+  expect(await task.git("status", "--porcelain")).toBe(" M a.txt\n")
+  await it.repo.write("a.txt", "base too\n")
+  await it.repo.commit("base again")
+  expect(must(await trees.update(meta))).toEqual({ base: "main", conflicts: ["a.txt"] })
+  expect(await task.git("status", "--porcelain")).toBe(" M a.txt\n")
+})
