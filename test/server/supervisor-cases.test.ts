@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
 import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
-import { ok } from "../../src/core/result.ts"
+import type { LookFacts } from "../../src/core/decide.ts"
+import { wakeAgain } from "../../src/core/moves.ts"
+import { err, ok } from "../../src/core/result.ts"
 import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
 import { contextMark } from "../../src/core/turn.ts"
+import { execute, type ActionParts } from "../../src/server/actions.ts"
 import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
 import { over, report } from "./supervisor-model.ts"
 
@@ -131,6 +134,40 @@ test("a prompt that never arrived is what a word or r sends, once, with all that
   await world.advance(2_000)
   expect(kinds(world, id)).toEqual(["task", "tell", "user", "assistant"])
   expect(texts(world, id).slice(1, 3)).toEqual(["Mind the gap.", "Please do task #1: Task 1"])
+})
+
+test("a claim of our own that was given up half way is taken up again by ourselves", async () => {
+  const world = makeWorld({ seed: 5 })
+  worlds.push(world)
+  const process = world.start()
+  await world.settle()
+  const { host } = process.supervision
+  const { config } = host
+  Object.assign(host, { config: async () => err({ kind: "timeout", text: "no answer" }) })
+  const id = await process.run(() => over(world, plantTask(process)))
+  await world.advance(20_000)
+  expect(world.task(id)!.intake).toMatchObject({ state: "claimed", claim: { pid: process.pid } })
+  Object.assign(host, { config })
+  await world.advance(20_000)
+  expect(world.task(id)!.intake).toMatchObject({ state: "running", attempt: 1 })
+})
+
+test("a resume that was decided on older facts does not take the place of what was asked for since", async () => {
+  const { world, process, id } = await working({ resume: "auto" })
+  const { project } = process.supervision
+  const stale = { title: "Task 1", meta: world.task(id)! }
+  await over(
+    world,
+    process.run(() =>
+      project.tasks.update(id, (meta) => wakeAgain(meta, "tell", { now: world.now(), seed: "newer" }, "Mind the gap.")),
+    ),
+  )
+  const action = { kind: "resume", died: { messageID: "msg_old", at: world.now() } } as const
+  await over(
+    world,
+    process.run(() => execute({ project } as ActionParts, action, stale, {} as LookFacts)),
+  )
+  expect(world.task(id)!.run!.intent).toMatchObject({ id: "newer", purpose: "tell" })
 })
 
 describe("what the person tells into a running turn", () => {

@@ -55,6 +55,21 @@ describe("the one writer", () => {
     expect(await tasks.update(id, order(3))).toMatchObject({ ok: true, value: { changed: true } })
   })
 
+  test("who else is where is asked of the sessions, not of the records alone: a crash came between the two", async () => {
+    const project = { root: "/w", since: () => 0 }
+    const counting = makeTasks({ host: host.host, metadata: host.metadata, store, repo: "repo-1", project })
+    const [first, second] = [await create(1), await create(2)]
+    const kagan = (await metadata(first))!.kagan as object
+    await host.metadata.write(first, { kagan: { ...kagan, status: "in_progress", lastGatedStatus: "in_progress" } })
+    expect((await record(1)).kagan.lastGatedStatus).toBe("backlog")
+    const seen: string[] = []
+    await counting.update(second, async (_meta, { siblings }) => {
+      for (const one of await siblings()) seen.push(`#${one.kagan.taskNumber} ${one.kagan.lastGatedStatus}`)
+      return undefined
+    })
+    expect(seen.toSorted()).toEqual(["#1 in_progress", "#2 backlog"])
+  })
+
   test("many changes at once are all kept", async () => {
     const id = await create()
     const add = (meta: TaskMeta) => ({ ...meta, order: meta.order + 1 })
