@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest"
-import { openWindows, play, type Windows } from "./windows-play.ts"
+import { openWindows, type Windows } from "./windows-play.ts"
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 240_000 })
 
@@ -9,10 +9,6 @@ beforeAll(async () => {
   windows = await openWindows()
 })
 afterAll(() => windows?.dispose())
-
-test("60 operations of two windows against each other lose nothing, give no number twice and keep the limit", async () => {
-  await play(windows, 30, 1)
-})
 
 test("C108 what one window does is known in the other", async () => {
   const { boards, seen } = windows

@@ -15,7 +15,6 @@ import { startTui, type Terminal } from "../kit/terminal.ts"
  */
 
 export const LIMIT = 2
-const MOST = 10
 /** On a machine that is busy with other things as well. */
 const PATIENCE = 240_000
 
@@ -82,8 +81,8 @@ function dice(seed: number) {
   }
 }
 
-/** `rounds` times two operations at once; then everything that must hold, whatever they came to. */
-export async function play(windows: Windows, rounds: number, seed: number): Promise<void> {
+/** `rounds` times two operations at once, on up to `most` cards; then all that must hold, whatever they came to. */
+export async function play(windows: Windows, rounds: number, seed: number, most: number): Promise<void> {
   const roll = dice(seed)
   const typed: string[] = []
 
@@ -142,7 +141,7 @@ export async function play(windows: Windows, rounds: number, seed: number): Prom
     if (typed.length < 4) return create(tui)
     if (ready.length > 0 && lot % 3 > 0) return approve(tui, ready[lot % ready.length]!)
     if (lot % 7 === 0) return press(tui, pick("in_progress"), "b")
-    if (lot % 5 === 0 && typed.length < MOST) return create(tui)
+    if (lot % 5 === 0 && typed.length < most) return create(tui)
     if (lot % 4 === 0) return press(tui, pick("backlog"), lot % 8 === 0 ? "J" : "K")
     return press(tui, pick("backlog"), "m")
   }

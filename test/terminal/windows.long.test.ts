@@ -8,7 +8,7 @@ test("1,000 operations by key in two windows against each other", async () => {
   for (let seed = 1; seed <= 10; seed++) {
     const windows = await openWindows()
     try {
-      await play(windows, 50, seed)
+      await play(windows, 50, seed, 10)
     } finally {
       await windows.dispose()
     }

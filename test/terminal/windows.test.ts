@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => windows?.dispose())
 
 test("C108 60 operations by key in two windows against each other lose nothing, give no number twice and keep the limit", async () => {
-  await play(windows, 30, 1)
+  await play(windows, 30, 1, 6)
   const merged = (await windows.tasks()).filter((task) => task.merge?.state === "merged")
   expect(merged.length, "a play in which nothing is approved proves little").toBeGreaterThan(0)
 })
