@@ -54,6 +54,18 @@ export async function commandsOf(
   return parsed.success ? ok(parsed.data) : err({ text: `${path} holds no commands` })
 }
 
+/** The commands of a task whose session is another one now. */
+export async function moveCommands(
+  { store }: Kept,
+  from: string,
+  to: string,
+): Promise<Result<void, { readonly text: string }>> {
+  const read = await store.readJson(pathOf(store, from))
+  if (!read.ok) return read.error.kind === "missing" ? ok() : err({ text: read.error.text })
+  const written = await store.writeJson(pathOf(store, to), read.value)
+  return written.ok ? ok() : err({ text: written.error.text })
+}
+
 function pathOf(store: Kept["store"], sessionID: string): string {
   return join(store.paths.session(sessionID).dir, "commands.json")
 }

@@ -1,5 +1,6 @@
 import { ok } from "../../core/result.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
+import { moveCommands } from "../../shared/task-commands.ts"
 import { failed, refused } from "../moves.ts"
 import { moveReply, type Desk, type Handlers } from "../requests.ts"
 import { countInProgress } from "../queue.ts"
@@ -109,6 +110,8 @@ export function keepingRequests(
           const text = await store.readText(store.paths.session(sessionID)[file])
           if (text.ok) await store.writeText(store.paths.session(meta.sessionID)[file], text.value)
         }
+        const kept = await moveCommands(project, sessionID, meta.sessionID)
+        if (!kept.ok) project.host.log("error", `#${meta.taskNumber} runs what is configured now: ${kept.error.text}`)
         supervisor.forget(sessionID)
       }
       await project.remember(meta.sessionID, { kind: "restore", text: `brought back from its record`, was: sessionID })
