@@ -66,35 +66,6 @@ test("more untracked than belongs to a task is named on the card, and taken in o
   expect(files).toContain("big.bin")
   expect(await rig.board.ask("review.allowLarge", { sessionID })).toMatchObject({ ok: false })
 })
-test("C096 a stopped setup starts nothing; r runs it again, w goes on without it", async () => {
-  await rig.box.repo.write("hold-setup", "")
-  await rig.box.repo.commit("tasks are held in their setup")
-  const { sessionID } = await rig.board.get("task.create", {
-    draftID: "d-stopped",
-    title: "Stopped in its setup",
-    description: "do:touch task-t.txt",
-    start: { waiver: "a test of the setup" },
-  })
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
-  await rig.board.get("task.stop", { sessionID })
-  await vi.waitFor(async () => {
-    expect(await rig.state(sessionID)).toMatchObject({
-      kind: "setup_failed",
-      text: expect.stringContaining("stopped · preparing (mkdir"),
-    })
-  }, patience)
-  const again = await rig.board.get("task.resume", { sessionID })
-  expect(again.text).toBe("the setup runs again")
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
-  await rig.board.get("task.stop", { sessionID })
-  await vi.waitFor(async () => expect((await rig.state(sessionID)).kind).toBe("setup_failed"), patience)
-  expect((await rig.seen.read(sessionID)).lastGatedStatus).toBe("backlog")
-  expect(await rig.board.ask("setup.waive", { sessionID, reason: "ok" })).toMatchObject({ ok: false })
-  await rig.board.get("setup.waive", { sessionID, reason: "made ready by hand" })
-  // The wish to start still stood.
-  await rig.seen.until(sessionID, "in Review", (now) => now.lastGatedStatus === "review")
-})
-
 test("what the host wrote into a tracked config file is not the task's; a repository inside is named, and a merge that is not resolved is refused", async () => {
   const schema = `sed -i '1s|.*|{\\n  "$schema": "https://opencode.ai/config.json",|' .opencode/opencode.json`
   const none = await rig.reviewed("Only the schema", schema)
@@ -123,4 +94,33 @@ test("what the host wrote into a tracked config file is not the task's; a reposi
   await rig.box.repo.git("-C", unmerged.worktree, "add", "seed.txt")
   await rig.board.get("review.again", { sessionID: unmerged.sessionID })
   await rig.seen.until(unmerged.sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
+})
+
+test("C096 a stopped setup starts nothing; r runs it again, w goes on without it", async () => {
+  await rig.box.repo.write("hold-setup", "")
+  await rig.box.repo.commit("tasks are held in their setup")
+  const { sessionID } = await rig.board.get("task.create", {
+    draftID: "d-stopped",
+    title: "Stopped in its setup",
+    description: "do:touch task-t.txt",
+    start: { waiver: "a test of the setup" },
+  })
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
+  await rig.board.get("task.stop", { sessionID })
+  await vi.waitFor(async () => {
+    expect(await rig.state(sessionID)).toMatchObject({
+      kind: "setup_failed",
+      text: expect.stringContaining("stopped · preparing (mkdir"),
+    })
+  }, patience)
+  const again = await rig.board.get("task.resume", { sessionID })
+  expect(again.text).toBe("the setup runs again")
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).text).toBe("setting up · preparing"), patience)
+  await rig.board.get("task.stop", { sessionID })
+  await vi.waitFor(async () => expect((await rig.state(sessionID)).kind).toBe("setup_failed"), patience)
+  expect((await rig.seen.read(sessionID)).lastGatedStatus).toBe("backlog")
+  expect(await rig.board.ask("setup.waive", { sessionID, reason: "ok" })).toMatchObject({ ok: false })
+  await rig.board.get("setup.waive", { sessionID, reason: "made ready by hand" })
+  // The wish to start still stood.
+  await rig.seen.until(sessionID, "in Review", (now) => now.lastGatedStatus === "review")
 })
