@@ -12,7 +12,6 @@ import { KeymapProvider } from "@opentui/keymap/solid"
 import { testRender, useRenderer } from "@opentui/solid"
 import { createEffect, createSignal, onCleanup, Show, type JSX } from "solid-js"
 import { createStore } from "solid-js/store"
-import { expect } from "vitest"
 import type { TaskFacts } from "../../src/core/board.ts"
 import { TESTED_HOSTS } from "../../src/core/host-version.ts"
 import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
@@ -65,6 +64,10 @@ export type StageOptions = {
   readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
+  /** Reads in the place of the scripted ones. */
+  readonly read?: Partial<SessionReader>
+  /** Nothing is loaded until the test asks for it. */
+  readonly empty?: true
   /** The board has never been seen. */
   readonly tour?: true
   readonly env?: Record<string, string>
@@ -88,6 +91,7 @@ export async function openStage(options: StageOptions = {}) {
     tail: async (id) => ok(options.tail?.(id) ?? []),
     models: async () => ok(options.models ?? []),
     agents: async () => ok(options.agents ?? []),
+    ...options.read,
   }
 
   const test = await testRender(
@@ -107,7 +111,7 @@ export async function openStage(options: StageOptions = {}) {
           })
           commands = createCommands(app)
           registerKeys(app, commands)
-          void app.load()
+          if (!options.empty) void app.load()
           return app
         }}
         board={() => <BoardScreen commands={commands} />}
@@ -116,6 +120,9 @@ export async function openStage(options: StageOptions = {}) {
     ),
     { width: options.width ?? 80, height: options.height ?? 24, kittyKeyboard: true },
   )
+
+  const isSeen = (text: string | RegExp) =>
+    (typeof text === "string" ? new RegExp(escape(text)) : text).test(test.captureCharFrame())
 
   const stage = {
     app,
@@ -152,6 +159,12 @@ export async function openStage(options: StageOptions = {}) {
       await stage.settle()
     },
     mouse: test.mockMouse,
+    /** One key and the one frame that answers it, for who measures. */
+    async keyToFrame(key: string) {
+      pressKey(test.mockInput, key)
+      await test.renderOnce()
+    },
+    draw: () => test.renderOnce(),
     async resize(width: number, height: number) {
       test.resize(width, height)
       await stage.settle()
@@ -165,10 +178,10 @@ export async function openStage(options: StageOptions = {}) {
         .split("\n")
         .map((line) => line.trimEnd()),
     shows(text: string | RegExp) {
-      expect(test.captureCharFrame()).toMatch(typeof text === "string" ? new RegExp(escape(text)) : text)
+      if (!isSeen(text)) throw new Error(`not on the screen: ${text}\n${test.captureCharFrame()}`)
     },
     showsNot(text: string | RegExp) {
-      expect(test.captureCharFrame()).not.toMatch(typeof text === "string" ? new RegExp(escape(text)) : text)
+      if (isSeen(text)) throw new Error(`on the screen: ${text}\n${test.captureCharFrame()}`)
     },
     push: (push: Push) => server.push(push),
     close() {

@@ -1,5 +1,5 @@
-import { batch, createMemo, createRoot, mapArray, untrack, type Accessor } from "solid-js"
-import { createStore, produce, reconcile } from "solid-js/store"
+import { batch, createMemo, createRoot, createSignal, mapArray, untrack, type Accessor } from "solid-js"
+import { createStore, produce, reconcile, unwrap } from "solid-js/store"
 import { runState, type RunState, type TaskFacts } from "../../core/board.ts"
 import { readKagan } from "../../core/codec.ts"
 import type { DraftReply } from "../../core/protocol.ts"
@@ -95,8 +95,24 @@ export function createBoard(input: {
       pending: {},
     })
 
-    const isHere = (entry: TaskEntry) => state.repo === "" || entry.meta.repo === state.repo
-    const here = createMemo(() => Object.values(state.tasks).filter(isHere))
+    // Which tasks there are, apart from what they say: a new one must not read all the others through the store.
+    const known = new Set<string>()
+    const [listing, relist] = createSignal(undefined, { equals: false })
+    const here = createMemo(() => {
+      listing()
+      const repo = state.repo
+      const tasks = unwrap(state.tasks)
+      return untrack(() =>
+        [...known].flatMap((id) => (repo === "" || tasks[id]?.meta.repo === repo ? state.tasks[id]! : [])),
+      )
+    })
+    function setTask(id: string, entry: TaskEntry) {
+      const repo = unwrap(state.tasks)[id]?.meta.repo
+      set("tasks", id, repo === undefined ? entry : reconcile(entry))
+      if (repo === entry.meta.repo) return
+      known.add(id)
+      relist(undefined)
+    }
     const cards = mapped(here, (entry) => makeCard(entry))
     const cardOf = (sessionID: string) => cards().get(sessionID)
 
@@ -208,7 +224,7 @@ export function createBoard(input: {
           cost,
           directory: session.directory,
         }
-        set("tasks", session.id, state.tasks[session.id] ? reconcile(entry) : entry)
+        setTask(session.id, entry)
         return
       }
       const entry = { kind: decoded.kind, meta: decoded.meta, cost } as HelperEntry
@@ -223,6 +239,7 @@ export function createBoard(input: {
           delete draft.helpers[sessionID]
         }),
       )
+      if (known.delete(sessionID)) relist(undefined)
     }
 
     return {
@@ -262,7 +279,7 @@ export function createBoard(input: {
           set("facts", facts.sessionID, state.facts[facts.sessionID] ? reconcile(facts) : facts)
           if (facts.record && !state.tasks[facts.sessionID]) {
             const { title, meta } = facts.record
-            set("tasks", facts.sessionID, {
+            setTask(facts.sessionID, {
               title,
               meta,
               unreadable: [],
