@@ -45,8 +45,6 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-export type Tour = ReturnType<typeof createTour>
-
 /** Five steps over the real board: offered once, left at any step, shown again on demand. */
 export function createTour(host: Pick<HostScreen, "kv">) {
   const [step, setStep] = createSignal<number>()
