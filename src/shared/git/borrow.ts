@@ -123,9 +123,18 @@ async function commitThere(wanted: BorrowWanted, borrowed: Borrowed): GitResult<
   const { worktree: cwd, gitDir, tree, mergedTree, from } = borrowed
   const detached = await onDisk(wanted.repo, cwd, tree, mergedTree, from)
   if (!detached.ok) return detached
+  const onStart = (group: number) => writeFileSync(join(gitDir, NOTE), JSON.stringify({ ...borrowed, group }))
   const message = join(gitDir, "kagan-message")
   await writeFile(message, withNewline(wanted.message))
   if (wanted.parents.length > 1) {
+    // `git merge` runs it, and the `git commit` that ends a merge does not.
+    const checked = await git.run(["hook", "run", "--ignore-missing", "pre-merge-commit"], {
+      cwd,
+      asPerson: true,
+      timeoutMs: wanted.timeoutMs,
+      onStart,
+    })
+    if (!checked.ok) return checked
     await writeFile(join(gitDir, "MERGE_HEAD"), `${wanted.parents.slice(1).join("\n")}\n`)
     await writeFile(join(gitDir, "MERGE_MODE"), "no-ff")
   }
@@ -133,7 +142,7 @@ async function commitThere(wanted: BorrowWanted, borrowed: Borrowed): GitResult<
     cwd,
     asPerson: true,
     timeoutMs: wanted.timeoutMs,
-    onStart: (group) => writeFileSync(join(gitDir, NOTE), JSON.stringify({ ...borrowed, group })),
+    onStart,
   })
   if (!committed.ok) return committed
   const made = await git.run(["rev-parse", "--verify", "HEAD^{commit}"], { cwd })
@@ -276,8 +285,10 @@ async function settleForward(repo: Repository, borrowed: Borrowed): GitResult<{ 
 
 function refusal({ hooks, signed }: BorrowWanted, error: GitFailure): GitFailure {
   const explained = explainCommit(error, signed)
-  if (explained !== error || error.kind !== "failed" || !error.data.command.startsWith("git commit")) return explained
-  const hook = hooks.names.length === 1 ? hooks.names[0]! : "a commit hook"
+  if (explained !== error || error.kind !== "failed" || !/^git (commit|hook) /.test(error.data.command))
+    return explained
+  const merging = error.data.command.startsWith("git hook")
+  const hook = merging ? "pre-merge-commit" : hooks.names.length === 1 ? hooks.names[0]! : "a commit hook"
   const output = error.stderr ?? ""
   const last = output.trim().split("\n").at(-1)
   return fail("hook_refused", `${hook} refused the merge${last ? `: ${last}` : ""}`, { hook, output }, output).error

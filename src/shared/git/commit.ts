@@ -5,7 +5,7 @@ import { fail, type GitFailure, type GitResult } from "./failure.ts"
 import type { Git } from "./runner.ts"
 import { settingOf, type Setting } from "./settings.ts"
 
-const COMMIT_HOOKS = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]
+const COMMIT_HOOKS = ["pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit"]
 
 export interface CommitWanted {
   readonly git: Git

@@ -1,13 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ok, type Result } from "../../core/result.ts"
-import { splitNul } from "./bytes.ts"
+import { pathIn, splitNul } from "./bytes.ts"
 import { fail, type GitFailure, type GitResult } from "./failure.ts"
-import { lookUp, mergeBase } from "./history.ts"
+import { changedFiles, lookUp, mergeBase } from "./history.ts"
 import { guardPrograms, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import type { GitOutput } from "./runner.ts"
+import { foldersAbove } from "./tree-edit.ts"
 
 export interface MergedTree {
   /** The result; with conflicts it holds markers and must not be used. */
@@ -29,7 +30,7 @@ export async function mergeTrees(
   if (!guard.ok) return guard
   const folder = await mkdtemp(join(tmpdir(), "kagan-merge-"))
   try {
-    const attributes = await attributesOf(repo, ours, folder)
+    const attributes = await attributesOf(repo, ours, theirs, folder)
     if (!attributes.ok) return attributes
     const args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
     const answer = await repo.git.run([...guard.value.args, ...args], {
@@ -38,24 +39,37 @@ export async function mergeTrees(
       okCodes: [0, 1],
       timeoutMs: 120_000,
     })
-    if (answer.ok) return read(answer.value)
-    // Git only says "refusing to merge unrelated histories"; a shallow clone is to be named.
-    const base = await mergeBase(repo, ours, theirs)
-    return base.ok ? answer : base
+    return answer.ok ? read(answer.value) : answer
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** Git reads attributes from the work tree: here one that holds nothing else. */
-async function attributesOf(repo: Repository, commit: string, folder: string): GitResult<void> {
-  const found = await lookUp(repo, [`${commit}:.gitattributes`])
+/**
+ * Git reads attributes from the work tree: here one that holds nothing else. Only what both sides changed is merged, so
+ * those of the folders in which the other side changed something are enough.
+ */
+async function attributesOf(repo: Repository, ours: string, theirs: string, folder: string): GitResult<void> {
+  const base = await mergeBase(repo, ours, theirs)
+  if (!base.ok) return base
+  const changes = await changedFiles(repo, base.value, theirs)
+  if (!changes.ok) return changes
+  const folders = [...new Set(["", ...changes.value.flatMap(({ path }) => foldersAbove(path))])]
+  const names = folders.map((one) => (one === "" ? ".gitattributes" : `${one}/.gitattributes`))
+  const found = await lookUp(
+    repo,
+    names.map((name) => `${ours}:${name}`),
+  )
   if (!found.ok) return found
-  if (found.value[0] === undefined) return ok()
-  const blob = await repo.git.run(["cat-file", "blob", found.value[0]], { cwd: repo.commonDir })
-  // A folder or a link of that name says nothing.
-  if (!blob.ok) return ok()
-  await writeFile(join(folder, ".gitattributes"), blob.value.bytes)
+  for (const [i, object] of found.value.entries()) {
+    if (object === undefined) continue
+    const blob = await repo.git.run(["cat-file", "blob", object], { cwd: repo.commonDir })
+    // A folder or a link of that name says nothing.
+    if (!blob.ok) continue
+    const file = pathIn(folder, names[i]!)
+    if (folders[i] !== "") await mkdir(pathIn(folder, folders[i]!), { recursive: true })
+    await writeFile(file, blob.value.bytes)
+  }
   return ok()
 }
 

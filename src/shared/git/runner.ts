@@ -211,7 +211,7 @@ function start(
       received += chunk.length
       if (received > maxBytes) {
         end(fail("output_too_large", `${command} answered more than ${maxBytes} bytes`, { bytes: maxBytes }))
-      } else if (options.onStdout) options.onStdout(chunk)
+      } else if (options.onStdout) take(options.onStdout, chunk)
       else kept.push(chunk)
     })
     child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk))
@@ -220,6 +220,16 @@ function start(
     child.stdin.on("error", () => undefined)
     child.stdin.end(options.stdin ?? "")
     if (child.pid !== undefined) options.onStart?.(child.pid)
+
+    /** Whoever reads along may stumble over what git says: the call then ends with that, and not never. */
+    function take(read: (chunk: Buffer) => void, chunk: Buffer) {
+      try {
+        read(chunk)
+      } catch (bug) {
+        const words = bug instanceof Error ? bug.message : String(bug)
+        end(fail("unreadable", `the answer of ${command} could not be read: ${words}`, { what: args[0] ?? "git" }))
+      }
+    }
 
     function settle(code: number | null, signal: NodeJS.Signals | null): Result<GitOutput, GitFailure> {
       if (wanted) return withStderr(wanted, stderr.text())

@@ -125,6 +125,20 @@ describe("where commit hooks exist", () => {
     expect(await readFile(join(it.repo.dir, "new.txt"), "utf8")).toBe("NEW\n")
   })
 
+  test("a merge commit is asked of pre-merge-commit, and a squash is not", async () => {
+    await using at = await ready()
+    const { it, task } = at
+    const hook = join(it.opened.commonDir, "hooks", "pre-merge-commit")
+    await writeFile(hook, "#!/bin/sh\ntest -f base.txt || exit 3\necho no merges on Fridays >&2\nexit 1\n", {
+      mode: 0o755,
+    })
+    const before = await evidence(task)
+    const refused = failure(await at.merge({ strategy: "merge" }), "hook_refused")
+    expect(refused.text).toBe("pre-merge-commit refused the merge: no merges on Fridays")
+    expect(await evidence(task)).toEqual(before)
+    value(await at.merge({ strategy: "squash" }))
+  })
+
   test("a hook that hangs ends with its children at the limit", async () => {
     await using at = await ready()
     const { it, task } = at

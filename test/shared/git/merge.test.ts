@@ -306,6 +306,26 @@ test("how files merge is for the base's attributes to say, not for the task's", 
   ])
 })
 
+test("attributes in the folder of a file count as well, those of the base and not the task's", async () => {
+  const files = {
+    "docs/.gitattributes": "*.md merge=union\n",
+    "docs/a.md": "1\n",
+    "docs/deep/b.md": "1\n",
+    "c.md": "1\n",
+  }
+  await using it = await bench(files)
+  const task = await it.task("t")
+  await task.write("docs/.gitattributes", "# nothing\n")
+  await task.write(".gitattributes", "*.md merge=union\n")
+  for (const at of [task, it.repo]) {
+    for (const name of ["docs/a.md", "docs/deep/b.md", "c.md"]) await at.write(name, `${at.dir}\n`)
+  }
+  await it.repo.commit("base")
+  const snapshot = await task.snapshot()
+  const seen = value(await forecast({ repo: it.opened, target: "main", snapshot: snapshot.commit }))
+  expect(seen.conflicts).toEqual(["c.md"])
+})
+
 test("a merge into a branch that a linked worktree has checked out moves that checkout", async () => {
   await using at = await ready()
   const { it } = at

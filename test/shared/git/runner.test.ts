@@ -97,6 +97,15 @@ describe("a git call", () => {
     failure(await git.run(["fetch"], { cwd: it.repo.dir, signal: stop.signal }), "stopped")
   })
 
+  test("who stumbles over the answer while it comes ends the call with what went wrong", async () => {
+    await using it = await bench()
+    const onStdout = () => {
+      throw new Error("no such field")
+    }
+    const failed = failure(await it.git.run(["rev-parse", "HEAD"], { cwd: it.repo.dir, onStdout }), "unreadable")
+    expect(failed.text).toContain("no such field")
+  })
+
   test("with endless output or endless complaints is bounded", async () => {
     await using it = await bench()
     const git = await pretend(it, "yes")
