@@ -82,6 +82,13 @@ test("its modules import only what the host or the runtime provides, and name no
   }
 })
 
+test("its command line runs with Node alone", async () => {
+  const cli = join(packed.folder, "dist/cli.js")
+  const version = await run("node", [cli, "--version"], packed.folder)
+  expect(version.trim()).toBe(JSON.parse(await inPackage("package.json")).version)
+  expect(await run("node", [cli, "--help"], packed.folder)).toContain("opencode-kagan doctor --json")
+})
+
 test("both halves load in the real host from a folder with no node_modules", async () => {
   expect((await readdir(packed.folder)).toSorted()).not.toContain("node_modules")
   await using sandbox = await makeSandbox({
