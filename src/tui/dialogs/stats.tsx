@@ -20,7 +20,7 @@ function Statistics(props: { readonly app: App; readonly stats: Stats }) {
   const space = useDialogSpace("large")
   const lines = createMemo(() => statLines(props.stats, space.width(), props.app.glyphs.spark))
   return (
-    <DialogFrame title="Kagan: statistics" size="large" hint="One mark a week, the last twelve weeks · Esc closes">
+    <DialogFrame title="Kagan: statistics" size="large" hint="A mark a week, twelve at most · Esc closes">
       <Scrolled lines={lines()} width={space.width()} rows={space.rows()} />
     </DialogFrame>
   )
@@ -31,14 +31,16 @@ function statLines({ rows, tasks, left }: Stats, cells: number, spark: string): 
   const widest = (of: (row: Stats["rows"][number]) => string) => Math.max(...rows.map((row) => width(of(row))))
   const label = widest((row) => row.label)
   const value = widest((row) => row.value)
+  // Where there is no room for all weeks, the newest are shown.
+  const room = Math.max(1, cells - label - value - 4)
   const lines = rows.map((row): Segment[] => [
     { text: pad(row.label, label) },
     { text: `  ${padStart(row.value, value)}  `, tone: "primary", bold: true },
-    { text: sparkline(row.weeks, spark), tone: "info" },
-    { text: `  ${row.of}`, tone: "muted" },
+    { text: sparkline(row.weeks.slice(-room), spark), tone: "info" },
+    { text: room > row.weeks.length + 10 ? `  ${row.of}` : "", tone: "muted" },
   ])
   if (left > 0) lines.push([{ text: `of the newest ${tasks} tasks; ${left} older ones are left out`, tone: "muted" }])
-  return lines.map((line) => (cells < 50 ? line.slice(0, 3) : line))
+  return lines
 }
 
 function sparkline(weeks: readonly (number | null)[], spark: string): string {
