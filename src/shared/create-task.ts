@@ -1,6 +1,7 @@
 import { draftTitle, type Draft, type NewTask, type Plan } from "../core/draft.ts"
 import type { Options } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { isReason } from "../core/rules.ts"
 import { METADATA_VERSION, type Task, type TaskMeta } from "../core/task.ts"
 import type { Clock } from "./clock.ts"
 import { claimDraft, draftOf, dropDraft, keepDraft, listDrafts, type CreateFailure } from "./drafts.ts"
@@ -127,6 +128,8 @@ type Standing = {
   readonly plan: Plan
   readonly task: NewTask
   readonly resumed: boolean
+  /** It goes without intake from the first moment, so that no look begins one meanwhile. */
+  readonly waiver?: string
   booted?: boolean
   sessionID?: string
 }
@@ -134,7 +137,13 @@ type Standing = {
 async function make(parts: CreateParts, draft: Draft, plans: readonly Plan[], resumed: boolean): Promise<Created> {
   const written = await keepDraft(parts, { ...draft, made: plans })
   if (!written.ok) return written
-  const all = draft.tasks.map((task, index): Standing => ({ plan: plans[index]!, task, resumed }))
+  const waiver = draft.start && isReason(draft.start.waiver) ? draft.start.waiver.trim() : undefined
+  const all = draft.tasks.map((task, index): Standing => ({
+    plan: plans[index]!,
+    task,
+    resumed,
+    ...(waiver === undefined ? {} : { waiver }),
+  }))
   const numbers = plans.map(({ taskNumber }) => taskNumber)
   const made: Task[] = []
   for (const step of [putWorktree, putSession]) {
@@ -143,8 +152,8 @@ async function make(parts: CreateParts, draft: Draft, plans: readonly Plan[], re
       if (!done.ok) return undoAll(parts, all, index, done.error)
     }
   }
-  for (const [index, { sessionID, plan, task }] of all.entries()) {
-    const adopted = await parts.tasks.adoptTask(sessionID!, metaOf(parts, plan, task, numbers))
+  for (const [index, standing] of all.entries()) {
+    const adopted = await parts.tasks.adoptTask(standing.sessionID!, metaOf(parts, standing, numbers))
     if (!adopted.ok) return undoAll(parts, all, index, adopted.error)
     made.push(adopted.value)
   }
@@ -171,7 +180,7 @@ async function putWorktree(parts: CreateParts, standing: Standing): Step {
 async function putSession(parts: CreateParts, standing: Standing, numbers: readonly number[]): Step {
   const { store, tasks } = parts
   const { plan, task } = standing
-  const meta = metaOf(parts, plan, task, numbers)
+  const meta = metaOf(parts, standing, numbers)
   const left = await leftSession(parts, standing)
   if (!left.ok) return left
   const { agent, model } = task
@@ -197,10 +206,10 @@ async function putSession(parts: CreateParts, standing: Standing, numbers: reado
 
 function metaOf(
   parts: CreateParts,
-  plan: Plan,
-  task: NewTask,
+  { plan, task, waiver }: Standing,
   numbers: readonly number[],
 ): Omit<TaskMeta, "sessionID"> {
+  const at = parts.clock.now()
   const { taskNumber, branch, worktree, baseBranch, baseCommit } = plan
   const dependsOn = new Set([...(task.dependsOn ?? []), ...(task.after ?? []).map((index) => numbers[index]!)])
   return {
@@ -221,7 +230,12 @@ function metaOf(
     ...(dependsOn.size > 0 ? { dependsOn: [...dependsOn] } : {}),
     generation: 1,
     // Running from the first moment, so that nothing is started before the first look has begun it.
-    setup: { state: parts.options().worktree.setup.length === 0 ? "skipped" : "running", at: parts.clock.now() },
+    setup: { state: parts.options().worktree.setup.length === 0 ? "skipped" : "running", at },
+    ...(waiver === undefined
+      ? {}
+      : {
+          intake: { state: "waived" as const, generation: 1, attempt: 0, required: 0, answered: 0, reason: waiver, at },
+        }),
   }
 }
 
