@@ -32,6 +32,18 @@ describe("several tasks at once", () => {
     expect(await shop.left()).toMatchObject({ sessions: ["Before", ...titles], records: ["1", "2", "3", "4"] })
   })
 
+  test("that are to start go without intake from their first moment, where the reason is one", async () => {
+    await using shop = await workshop()
+    const parts = shop.start()
+    for (const [id, waiver, intake] of [
+      ["d-1", " Agreed in the intake of #1 ", { state: "waived", reason: "Agreed in the intake of #1" }],
+      ["d-2", "ok", undefined],
+    ] as const) {
+      const made = await createTasks(parts, { ...draft([three[0]!], id), start: { waiver } })
+      expect(made.ok && made.value[0]!.meta.intake).toEqual(intake && expect.objectContaining(intake))
+    }
+  })
+
   test("one that cannot be planned leaves nothing, takes no number, is named, and all are kept", async () => {
     await using shop = await workshop()
     const parts = shop.start()
