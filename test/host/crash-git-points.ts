@@ -29,6 +29,9 @@ export const GIT_POINTS: Readonly<Record<string, readonly [Story, Spot]>> = {
   "take back, after the worktree went": [takenBack, { git: "worktree remove", when: "after" }],
   "take back, before the branch goes": [takenBack, { git: "update-ref -d", when: "before", nth: 2 }],
   "take back, after the branch went": [takenBack, { git: "update-ref -d", when: "after", nth: 2 }],
+  "delete, before the worktree goes": [deleted, { git: "worktree remove", when: "before" }],
+  "delete, after the worktree went": [deleted, { git: "worktree remove", when: "after" }],
+  "delete, after the branch went": [deleted, { git: "update-ref -d", when: "after" }],
   "merge, claimed": [merged, { file: "tasks", says: /"state": "claimed"/ }],
   "merge, before its tree": [merged, { git: "merge-tree", when: "before" }],
   "merge, after its commit": [merged, { git: "commit-tree", when: "after" }],
@@ -193,6 +196,46 @@ function takenBack(spot: Spot | undefined): Promise<string> {
       drafts: ["d-two.json"],
     })
     return outcome
+  })
+}
+
+/** A task in the trash is deleted for good, as often as the person has to say so: of it nothing is left, of others all. */
+function deleted(spot: Spot | undefined): Promise<string> {
+  return onStage({}, async (scene) => {
+    const { board, seen } = scene.window
+    const made = await board.get("tasks.create", {
+      draftID: "d-two",
+      tasks: two.map(({ title }) => ({ title, description: "" })),
+    })
+    const { sessionID } = made.tasks[0]!
+    await board.get("task.trash", { sessionID, trashed: true })
+    await seen.until(sessionID, "in the trash", (meta) => meta.trashedAt !== undefined)
+    let asked = 0
+    const purge = async (window: Window) => {
+      asked++
+      const { lost } = await window.board.get("purge.preview", { sessionID })
+      return window.board.ask("task.purge", { sessionID, lost })
+    }
+    await through(scene, spot, purge, async (window) => {
+      if ((await window.seen.all()).some((meta) => meta.sessionID === sessionID)) {
+        await purge(window)
+        return undefined
+      }
+      const { facts } = await window.board.get("board.facts", {})
+      if (!facts.some((one) => one.sessionID === sessionID)) return "gone"
+      // Only its record is left: the person gives that up.
+      await window.board.ask("task.discard", { sessionID })
+      return undefined
+    })
+    expect(await standing(scene)).toEqual({
+      branches: ["kagan/2-second-of-two"],
+      worktrees: 1,
+      sessions: ["Second of two"],
+      drafts: [],
+    })
+    const next = await scene.window.board.get("task.create", { draftID: "d-next", title: "Next", description: "" })
+    expect(next.taskNumber).toBe(3)
+    return asked > 1 ? "gone for good, once asked again" : "gone for good"
   })
 }
 
