@@ -26,6 +26,7 @@ const VALUES: Readonly<Record<string, { readonly good: unknown; readonly bad: re
   "worktree.copy": { good: [".env"], bad: [".env", [""], [1]] },
   "worktree.setup": { good: ["npm ci"], bad: ["npm ci", [""], [[]]] },
   "worktree.setupTimeout": { good: 1, bad: [0, -1, "1"] },
+  "worktree.filters": { good: ["ab12"], bad: ["ab12", [""], [1]] },
   checks: {
     good: [{ name: "t", command: "npm test" }],
     bad: [{}, ["npm test"], [{ name: "t" }], [{ name: "", command: "x" }]],

@@ -20,6 +20,10 @@ const SEEN: Readonly<Record<string, readonly [file: string, words: string]>> = {
   "worktree.copy": ["test/server/option-effects.test.ts", "worktree.*, intake.agent and intake.model"],
   "worktree.setup": ["test/server/option-effects.test.ts", "worktree.*, intake.agent and intake.model"],
   "worktree.setupTimeout": ["test/server/option-effects.test.ts", "worktree.setupTimeout ends"],
+  "worktree.filters": [
+    "test/shared/git/worktree.test.ts",
+    "a failure in the middle leaves neither folder nor branch nor",
+  ],
   checks: ["test/server/checks.test.ts", "only those run whose paths match"],
   "merge.strategy": ["test/server/option-effects.test.ts", "inProgressLimit, validator.agent"],
   "sendBack.mode": ["test/server/option-effects.test.ts", "inProgressLimit, validator.agent"],

@@ -15,6 +15,10 @@ export const version: string = __KAGAN_VERSION__
 import { version } from "./core/words.ts"
 export default { id: "mini", server: async () => ({ at: join("a", version) }) }
 `,
+  "src/cli.ts": `#!/usr/bin/env node
+import { version } from "./core/words.ts"
+process.stdout.write(version)
+`,
   "src/tui.tsx": `import { createSignal, For } from "solid-js"
 import { createStore } from "solid-js/store"
 import { useTerminalDimensions } from "@opentui/solid"
@@ -69,7 +73,8 @@ test("both halves become one module each, with the JSX compiled and the host's m
     expect(code).not.toContain("__KAGAN_VERSION__")
     expect(code).not.toContain(root)
   }
-  expect(await readdir(join(root, "dist"))).toEqual(["server.js", "tui.js"])
+  expect((await readdir(join(root, "dist"))).toSorted()).toEqual(["cli.js", "server.js", "tui.js"])
+  expect(await dist("cli.js")).toMatch(/^#!\/usr\/bin\/env node\n/)
 })
 
 test("an unchanged checkout is not built again; a changed source, and a damaged output, are", async () => {
