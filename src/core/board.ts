@@ -1,6 +1,6 @@
 import { liveText, type Live } from "./live.ts"
 import { stageOf, type BacklogTask, type ReviewTask, type Stage, type WorkTask } from "./stage.ts"
-import type { Task, TaskMeta } from "./task.ts"
+import { toFix, type Task, type TaskMeta } from "./task.ts"
 import type { FailureClass, InterruptReason } from "./turn.ts"
 
 /** What is true of a task now, found out by the server half at its last look and told to every board. */
@@ -307,7 +307,14 @@ function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number
   if (facts?.conflicts?.length) {
     return state("conflicts", conflictText(task.baseBranch, facts)!, true)
   }
-  if (review.fix > 0) return state("needs_triage", `${plural(review.fix, "finding")} to fix: send back`, true)
+  const fix = toFix(task)
+  if (fix.findings + fix.comments > 0) {
+    const parts = [
+      ...(fix.findings > 0 ? [plural(fix.findings, "finding")] : []),
+      ...(fix.comments > 0 ? [plural(fix.comments, "comment")] : []),
+    ]
+    return state("needs_triage", `${parts.join(", ")} to fix: send back`, true)
+  }
   const read = seen === "" ? "" : ` (${seen})`
   return state("approvable", `${review.findings === 0 ? "no findings" : "all ruled"}${read}: approve${aside}`, true)
 }

@@ -147,6 +147,7 @@ const taskFields: Fields = {
       large: z.enum(["asked", "allowed"]).optional(),
     }),
   },
+  comments: { type: z.object({ total: int.min(0), fix: int.min(0), generation: int.min(1), at }) },
   approval: { type: z.object({ snapshot: hash, at, waiver: text.optional() }) },
   merge: {
     type: z.object({

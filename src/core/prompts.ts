@@ -2,6 +2,7 @@ import type { PriorRuling } from "./carry.ts"
 import { fenced, fenceRule, markFor, oneLine, type Section } from "./fence.ts"
 import { cut } from "./loose.ts"
 import { selectMaterial, tokensOf, type ReviewFile } from "./review-material.ts"
+import { displayableLines } from "./text.ts"
 import type { Answer, Assessment, Finding, WakePurpose } from "./task.ts"
 
 /*
@@ -172,13 +173,16 @@ export type SendBackContextInput = {
   readonly taskNumber: number
   /** The generation that begins. */
   readonly generation: number
-  /** Those ruled "fix", with what the person said to each. */
+  /** Those ruled "fix" and the person's own comments, with what they said to each. */
   readonly findings: readonly { readonly finding: Finding; readonly reason?: string }[]
   readonly note?: string
   readonly nonce: string
 }
 
-/** The findings that the next iteration has to fix. */
+/**
+ * The findings that the next iteration has to fix. Displayable already, so that what the person reads before it is sent
+ * is what is sent, character for character.
+ */
 export function sendBackContext(input: SendBackContextInput): string {
   const sections: Section[] = [
     { label: "note of the person", text: cut(input.note ?? "", 8_000) },
@@ -196,7 +200,8 @@ export function sendBackContext(input: SendBackContextInput): string {
     },
   ]
   const mark = markFor(input.nonce, textsOf(sections))
-  return `The review of task #${input.taskNumber} is done, iteration ${input.generation} begins. Fix every finding listed here, and nothing beyond; if one of them is wrong, say why instead of changing code for it.\n\n${fenced(mark, sections)}`
+  const text = `The review of task #${input.taskNumber} is done, iteration ${input.generation} begins. Fix every finding listed here, and nothing beyond; if one of them is wrong, say why instead of changing code for it.\n\n${fenced(mark, sections)}`
+  return displayableLines(text).join("\n")
 }
 
 /** What its own agent has to resolve when the base does not go into a task's branch by itself. */

@@ -19,8 +19,11 @@ const line = z.string().max(4_000)
 const id = z.string().regex(/^[\w-]{1,200}$/)
 const list = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES)
 const index = z.number().int().min(0)
+const lineNumber = z.number().int().min(1)
 const model = z.object({ providerID: line, modelID: line, variant: line.optional() })
 const ask = z.object({ id, directory: line.min(1) })
+const location = z.object({ path: line.min(1), line: lineNumber.optional(), endLine: lineNumber.optional() })
+const commit = z.string().regex(/^[0-9a-f]{40,64}$/)
 const sessionID = id
 const draftID = z.string().regex(/^[A-Za-z0-9][\w-]{0,99}$/)
 const start = z.object({ waiver: text }).optional()
@@ -83,16 +86,42 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
     ),
   },
   "review.again": { sessionID },
-  "review.diff": { sessionID },
   "review.allowLarge": { sessionID },
   "review.checks": { sessionID },
   "task.description": { sessionID },
   "task.history": { sessionID, before: index.optional() },
   "setup.output": { sessionID },
   "setup.waive": { sessionID, reason: text },
-  "task.sendBack": { sessionID, mode: z.enum(["continue", "fresh"]).optional(), note: text.optional() },
   "merge.preview": { sessionID, target: line.optional() },
   "task.update": { sessionID },
+  "review.files": { sessionID, since: z.enum(["base", "generation", "look"]) },
+  "review.sizes": { sessionID, from: commit, to: commit },
+  "review.file": {
+    sessionID,
+    from: commit,
+    to: commit,
+    path: line.min(1),
+    oldPath: line.optional(),
+    whole: z.boolean().optional(),
+  },
+  "review.viewed": { sessionID, path: line.min(1), object: commit, viewed: z.boolean() },
+  "comments.list": { sessionID },
+  "comment.add": {
+    sessionID,
+    text,
+    location: location.optional(),
+    side: z.literal("old").optional(),
+    quote: text.optional(),
+  },
+  "comment.edit": { sessionID, id, text },
+  "comment.delete": { sessionID, id },
+  "sendBack.preview": { sessionID },
+  "task.sendBack": {
+    sessionID,
+    mode: z.enum(["continue", "fresh"]).optional(),
+    note: text.optional(),
+    text: text.optional(),
+  },
   "task.approve": {
     sessionID,
     snapshot: line,

@@ -1,6 +1,6 @@
 import { ok, err, type Result } from "./result.ts"
 import { stageOf, type BacklogTask, type ReviewTask } from "./stage.ts"
-import { STATUS_TITLE, type Status, type TaskMeta } from "./task.ts"
+import { STATUS_TITLE, toFix, type Status, type TaskMeta } from "./task.ts"
 
 /** "Cannot now": told before the person tries where that is possible, and the same words everywhere. */
 export type Refusal =
@@ -15,7 +15,7 @@ export type Refusal =
   | { readonly kind: "turn_running" }
   | { readonly kind: "approval_needed" }
   | { readonly kind: "findings_open"; readonly open: number }
-  | { readonly kind: "findings_to_fix"; readonly count: number }
+  | { readonly kind: "findings_to_fix"; readonly count: number; readonly comments?: number }
   | { readonly kind: "nothing_to_fix" }
   | { readonly kind: "review_running" }
   | { readonly kind: "review_failed"; readonly reason: string }
@@ -58,9 +58,9 @@ export function refusalText(refusal: Refusal): string {
     case "findings_open":
       return `${refusal.open} ${refusal.open === 1 ? "finding has" : "findings have"} no ruling (v opens the review)`
     case "findings_to_fix":
-      return `${refusal.count} ${refusal.count === 1 ? "finding is" : "findings are"} ruled "fix": send it back (s)`
+      return `${toFixText(refusal.count, refusal.comments ?? 0)}: send it back (s)`
     case "nothing_to_fix":
-      return 'no finding is ruled "fix": there is nothing to send back (v opens the review)'
+      return 'no finding is ruled "fix" and nothing is commented: there is nothing to send back (v opens the review)'
     case "review_running":
       return "the reviewer is still reading"
     case "review_failed":
@@ -92,6 +92,12 @@ export function refusalText(refusal: Refusal): string {
     case "invalid":
       return refusal.text
   }
+}
+
+function toFixText(findings: number, comments: number): string {
+  const ruled = findings === 0 ? [] : [`${findings} ${findings === 1 ? "finding is" : "findings are"} ruled "fix"`]
+  const said = comments === 0 ? [] : [`${comments} ${comments === 1 ? "comment stands" : "comments stand"}`]
+  return [...ruled, ...said].join(", ")
 }
 
 /** What the judgement of a move needs to know beyond the metadata. */
@@ -177,8 +183,9 @@ export function judgeSendBack(meta: TaskMeta, note?: string): Result<Verdict, Re
   return task.ok ? worthSendingBack(task.value, note) : task
 }
 
-function worthSendingBack({ review }: ReviewTask, note: string | undefined): Result<Verdict, Refusal> {
-  return review.fix === 0 && !note?.trim() ? err({ kind: "nothing_to_fix" }) : ok({ kind: "accepted" })
+function worthSendingBack(task: ReviewTask, note: string | undefined): Result<Verdict, Refusal> {
+  const { findings, comments } = toFix(task)
+  return findings + comments === 0 && !note?.trim() ? err({ kind: "nothing_to_fix" }) : ok({ kind: "accepted" })
 }
 
 /** What is judged in Review and nowhere else, and not while it is being merged. */
@@ -213,7 +220,10 @@ export function judgeApproval(
     if (validator?.state !== "waived") return err({ kind: "review_running" })
   }
   if (review.ruled < review.findings) return err({ kind: "findings_open", open: review.findings - review.ruled })
-  if (review.fix > 0) return err({ kind: "findings_to_fix", count: review.fix })
+  const fix = toFix(meta)
+  if (fix.findings + fix.comments > 0) {
+    return err({ kind: "findings_to_fix", count: fix.findings, comments: fix.comments })
+  }
   return ok({ kind: "accepted" })
 }
 

@@ -94,6 +94,15 @@ export type Review = {
   readonly large?: "asked" | "allowed"
 }
 
+export type CommentCounts = {
+  readonly total: number
+  /** How many go back to the agent, when `generation` is the present one. */
+  readonly fix: number
+  readonly generation: number
+  /** When one was last written, changed or deleted. */
+  readonly at: number
+}
+
 export type WakePurpose = "start" | "send_back" | "resume" | "tell"
 
 export type Sent = { readonly count: number; readonly at: number }
@@ -188,6 +197,8 @@ export type TaskMeta = {
   readonly intake?: IntakePointer
   readonly run?: Run
   readonly review?: Review
+  /** The person's own comments; they themselves are a file beside the task. */
+  readonly comments?: CommentCounts
   readonly approval?: Approval
   readonly merge?: Merge
   readonly denied?: Denied
@@ -324,6 +335,18 @@ export type Task = { readonly title: string; readonly meta: TaskMeta }
 /** The column in which the card stands: the last accepted status. */
 export function columnOf(meta: TaskMeta): Status {
   return meta.lastGatedStatus ?? meta.status
+}
+
+/** What would be sent back now: findings ruled "fix" and the person's own comments. */
+export function toFix(meta: Pick<TaskMeta, "review" | "comments" | "generation">): {
+  readonly findings: number
+  readonly comments: number
+} {
+  const { comments } = meta
+  return {
+    findings: meta.review?.fix ?? 0,
+    comments: comments?.generation === meta.generation ? comments.fix : 0,
+  }
 }
 
 /** The session whose turns carry the present generation. */

@@ -63,12 +63,16 @@ const READS: ReadonlySet<string> = new Set<RequestType>([
   "board.facts",
   "base.list",
   "template.list",
-  "review.diff",
   "review.checks",
   "task.description",
   "task.history",
   "setup.output",
   "board.stats",
+  "review.files",
+  "review.sizes",
+  "review.file",
+  "comments.list",
+  "sendBack.preview",
 ])
 const REMEMBERED = 400
 

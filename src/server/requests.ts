@@ -18,6 +18,7 @@ import { creationRequests } from "./requests/creation.ts"
 import { judgingRequests } from "./requests/judging.ts"
 import { keepingRequests } from "./requests/keeping.ts"
 import { readingRequests } from "./requests/reading.ts"
+import { reviewingRequests } from "./requests/reviewing.ts"
 import type { Supervisor } from "./supervisor.ts"
 
 /** Answers a board. Each handler asks the rules with what is true now, acts, and has the task looked at. */
@@ -75,6 +76,7 @@ export function makeHandlers(parts: Pick<Desk, "project" | "supervisor" | "creat
     ...agent,
     ...judgingRequests(desk, agent["task.tell"]),
     ...readingRequests(desk),
+    ...reviewingRequests(desk),
   }
 }
 

@@ -9,6 +9,9 @@ import type { Repository } from "../shared/git/repository.ts"
 /** The diff under review: the model for judging, and per file the text for reading. */
 export type ReviewDiff = { readonly diff: Diff; readonly files: readonly DiffFileReply[] }
 
+/** Said of a file whose text goes on. */
+export const CUT_NOTE = "only the beginning is shown"
+
 /** Two commits never change, so a diff once read is kept; the last few are enough for a board. */
 const KEPT = 4
 const kept = new Map<string, ReviewDiff>()
@@ -22,14 +25,15 @@ export async function readDiff(
   if (found) return ok(found)
   const diff = await diffCommits(repository, snapshot.base, snapshot.commit)
   if (!diff.ok) return diff
-  const read: ReviewDiff = { diff: diff.value, files: diff.value.files.map(fileReply) }
+  const read: ReviewDiff = { diff: diff.value, files: diff.value.files.map((file) => fileReply(file)) }
   kept.set(key, read)
   if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
   return ok(read)
 }
 
-function fileReply(file: DiffFile): DiffFileReply {
-  const { text, cut } = unifiedText(file)
+/** A file's change as it is given to a screen or a prompt. */
+export function fileReply(file: DiffFile, maxBytes?: number): DiffFileReply {
+  const { text, cut } = unifiedText(file, maxBytes)
   const note = noteOf(file, cut)
   return {
     path: file.path,
@@ -51,5 +55,5 @@ function noteOf(file: DiffFile, cut: boolean): string | undefined {
     return `${file.oldNature} → ${file.nature === "text" ? "file" : file.nature}`
   if (file.oldMode !== file.newMode && file.kind === "mode")
     return `mode ${file.oldMode.slice(-3)} → ${file.newMode.slice(-3)}`
-  return cut ? "only the beginning is shown" : undefined
+  return cut ? CUT_NOTE : undefined
 }

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path"
 import type { TaskFacts } from "../core/board.ts"
 import type { Citation, Location, SnapshotRef, Task, TaskMeta } from "../core/task.ts"
 import { ok, type Result } from "../core/result.ts"
+import { displayable } from "../core/text.ts"
 import { returnBorrowed } from "../shared/git/borrow.ts"
 import { verifyLocations } from "../shared/git/diff.ts"
 import { changedFiles, lookUp } from "../shared/git/history.ts"
@@ -15,6 +16,7 @@ import { restoreWorktree } from "../shared/git/worktree.ts"
 import { lossOf, removeWorktree } from "../shared/git/worktree-remove.ts"
 import { worktreeState } from "../shared/git/worktree-state.ts"
 import type { Store } from "../shared/store.ts"
+import { gitReading, type Reading } from "./review-reading.ts"
 import { readDiff, type ReviewDiff } from "./review-diff.ts"
 
 type Answer<T> = Promise<Result<T, { readonly kind: string; readonly text: string }>>
@@ -73,6 +75,9 @@ export interface Trees {
   /** Lets git clean up what the task's snapshots alone hold. */
   forget(meta: TaskMeta): Answer<void>
   diff(snapshot: Pick<SnapshotRef, "base" | "commit">): Answer<ReviewDiff>
+  readonly reading: Reading
+  /** What git calls the person here; "you" where it has no name for them. */
+  person(): Promise<string>
   cite(diff: ReviewDiff, locations: readonly (Location | undefined)[]): Answer<readonly Citation[]>
   /** Merges what `meta.merge` claims; `expected`: the target's commit that the person was shown. */
   merge(meta: TaskMeta, message: string, expected?: string): Answer<{ readonly commit: string }>
@@ -211,6 +216,11 @@ export function gitTrees(
     },
     forget: ({ taskNumber }) => dropSnapshots(repository, taskNumber),
     diff: (snapshot) => readDiff(repository, snapshot),
+    reading: gitReading(repository),
+    async person() {
+      const name = await repository.git.run(["config", "user.name"], { cwd: repository.root })
+      return (name.ok && displayable(name.value.bytes.toString()).trim()) || "you"
+    },
     cite: (diff, locations) => verifyLocations(repository, diff.diff, locations),
     async merge(meta, message, expected) {
       const { snapshot, target, strategy } = meta.merge!

@@ -6,7 +6,7 @@ import { columnOf, workingSession, type Task } from "../core/task.ts"
 import { keepCommands } from "../shared/task-commands.ts"
 import { failed, refused } from "./moves.ts"
 import type { Desk, Handlers } from "./requests.ts"
-import { notePath } from "./wake-task.ts"
+import { storeSendBack } from "./send-back.ts"
 
 /**
  * Brings the branch that a task will be merged into, into the task's own. What was reviewed is then another tree and is
@@ -68,15 +68,15 @@ async function handBack(
   { base, files }: { readonly base: string; readonly files: readonly string[] },
 ): Promise<Result<Done, RequestFailure>> {
   const { project, supervisor } = desk
-  const { sessionID, generation } = task.meta
+  const { sessionID } = task.meta
   const note = conflictNote(base, files)
   const what = `${base} conflicts in ${files.length} ${files.length === 1 ? "file" : "files"}`
   if (columnOf(task.meta) === "in_progress") {
     const told = await tell({ sessionID, text: note })
     return told.ok ? ok({ text: `${what}: its agent was told to resolve them` }) : told
   }
-  const written = await project.store.writeText(notePath(project, sessionID, generation + 1), note)
-  if (!written.ok) return failed(written.error.text)
+  const stored = await storeSendBack(project, task, { note })
+  if (!stored.ok) return stored
   const moved = await supervisor.move(sessionID, "in_progress", { fresh: false, note })
   if (!moved.ok) return moved
   if (moved.value.kind === "queued") return ok({ text: `${what}: it goes back to its agent, ${moved.value.text}` })

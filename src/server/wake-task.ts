@@ -1,4 +1,4 @@
-import { sendBackContext, startContext } from "../core/prompts.ts"
+import { startContext } from "../core/prompts.ts"
 import { referencesText } from "../core/references.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { workingSession, type Task, type WakePurpose } from "../core/task.ts"
@@ -8,7 +8,9 @@ import type { Content } from "../shared/inject.ts"
 import type { WakeRoute } from "../shared/wake-sources.ts"
 import type { Project } from "./project.ts"
 import { referred } from "./references.ts"
-import { lastValidator } from "./validator/last.ts"
+import { sentBack } from "./send-back.ts"
+
+type Failed = { readonly text: string }
 
 const ROUTES = {
   start: "task-start",
@@ -18,17 +20,19 @@ const ROUTES = {
 } as const satisfies Record<WakePurpose, WakeRoute>
 
 /** Sends the turn that `run.intent` asks for. Sending it again is harmless: its ids were fixed when it was decided. */
-export async function wakeTask(project: Project, task: Task): Promise<Result<void, { readonly text: string }>> {
+export async function wakeTask(project: Project, task: Task): Promise<Result<void, Failed>> {
   const { meta } = task
   const intent = meta.run?.intent
   if (!intent) return ok()
+  const contexts = await contextsOf(project, task)
+  if (!contexts.ok) return err({ text: `it could not be started: ${contexts.error.text}` })
   const sent = await project.wake({
     sessionID: workingSession(meta),
     directory: meta.worktree,
     source: `${ROUTES[intent.purpose]}:${meta.sessionID}`,
     intent,
     text: intent.text,
-    contexts: await contextsOf(project, task),
+    contexts: contexts.value,
     ...(meta.agent ? { agent: meta.agent } : {}),
     ...modelOf(meta.model),
   })
@@ -44,10 +48,9 @@ export async function wakeTask(project: Project, task: Task): Promise<Result<voi
 }
 
 /** What stands before the prompt. They go with the intent: the same intent again adds none a second time. */
-async function contextsOf(project: Project, task: Task): Promise<readonly Content[]> {
+async function contextsOf(project: Project, task: Task): Promise<Result<readonly Content[], Failed>> {
   const { meta, title } = task
   const intent = meta.run!.intent!
-  const nonce = project.seed()
   if (intent.purpose === "start" || (intent.purpose === "send_back" && meta.run?.workerID)) {
     const known = await agreed(project, meta)
     const description = await describe(project, meta)
@@ -58,22 +61,19 @@ async function contextsOf(project: Project, task: Task): Promise<readonly Conten
       branch: meta.branch,
       baseBranch: meta.baseBranch,
       ...known,
-      nonce,
+      nonce: project.seed(),
     })
     const start: Content = { source: `task:${meta.taskNumber}`, kind: "task", text }
-    const about = [start, ...(await referencesOf(project, task, description, nonce))]
-    return intent.purpose === "start" ? about : [...about, ...(await findingsOf(project, task, nonce))]
+    const about = [start, ...(await referencesOf(project, task, description))]
+    if (intent.purpose === "start") return ok(about)
+    const findings = await findingsOf(project, task)
+    return findings.ok ? ok([...about, ...findings.value]) : findings
   }
-  return intent.purpose === "send_back" ? findingsOf(project, task, nonce) : []
+  return intent.purpose === "send_back" ? findingsOf(project, task) : ok([])
 }
 
 /** The tasks that the description names, as they are now. The person hears of a number that no task has. */
-async function referencesOf(
-  project: Project,
-  { meta }: Task,
-  description: string,
-  nonce: string,
-): Promise<readonly Content[]> {
+async function referencesOf(project: Project, { meta }: Task, description: string): Promise<readonly Content[]> {
   const named = await referred(project, description, meta.taskNumber)
   if (named.length === 0) return []
   const unknown = named.filter((one) => one.missing).map(({ number }) => `#${number}`)
@@ -88,36 +88,12 @@ async function referencesOf(
     })
   }
   const source = `reference:${named.map(({ number }) => `#${number}`).join(",")}`
-  return [{ source, kind: "reference", text: referencesText(named, nonce) }]
+  return [{ source, kind: "reference", text: referencesText(named, project.seed()) }]
 }
 
-/** The findings ruled "fix" by the person in the generation before this one. */
-async function findingsOf(project: Project, task: Task, nonce: string): Promise<readonly Content[]> {
-  const { meta } = task
-  const validator = await lastValidator(project, meta.sessionID, meta.generation - 1)
-  const note = await project.store.readText(notePath(project, meta.sessionID, meta.generation))
-  const fix = (validator?.rulings ?? []).filter((ruling) => ruling.disposition === "fix")
-  const findings = fix.flatMap((ruling) => {
-    const finding = validator?.findings?.find((candidate) => candidate.id === ruling.finding)
-    return finding ? [{ finding, ...(ruling.reason ? { reason: ruling.reason } : {}) }] : []
-  })
-  const text = sendBackContext({
-    taskNumber: meta.taskNumber,
-    generation: meta.generation,
-    findings,
-    ...(note.ok && note.value.trim() ? { note: note.value } : {}),
-    nonce,
-  })
-  return [
-    {
-      source: `findings:${meta.taskNumber}/${meta.generation - 1}`,
-      kind: "findings",
-      text,
-    },
-  ]
-}
-
-/** Where the person's note for the iteration `generation` stands. */
-export function notePath(project: Project, sessionID: string, generation: number): string {
-  return `${project.store.paths.session(sessionID).dir}/note-${generation}.md`
+/** What the review before this generation sends back. */
+async function findingsOf(project: Project, { meta }: Task): Promise<Result<readonly Content[], Failed>> {
+  const text = await sentBack(project, meta)
+  if (!text.ok) return text
+  return ok([{ source: `findings:${meta.taskNumber}/${meta.generation - 1}`, kind: "findings", text: text.value }])
 }

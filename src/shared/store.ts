@@ -35,7 +35,8 @@ import {
  * The files beside the host's database, one folder per repository, shared by all its worktrees and windows:
  *
  *   <git common dir>/kagan/{id, lock, counter.json, tasks/<n>.json, drafts/<id>.json, leases/<sessionID>,
- *                           <sessionID>/{description.md, history.jsonl, outbox.jsonl, merge.json, checks/}}
+ *                           <sessionID>/{description.md, history.jsonl, outbox.jsonl, merge.json, checks/,
+ *                                        comments.json, viewed.json, send-back-<generation>.md}}
  *
  * `openStore` does no I/O. Every expected failure is a value. Paths come from `paths` alone.
  */
@@ -88,6 +89,12 @@ export type SessionPaths = {
   readonly outbox: string
   readonly merge: string
   readonly checks: string
+  /** The person's comments on the task's changes. */
+  readonly comments: string
+  /** Which files the person has marked as viewed, and which snapshot they looked at. */
+  readonly viewed: string
+  /** What the agent gets at the beginning of an iteration after the first, as the person sent it. */
+  sendBack(generation: number): string
 }
 
 export type LockFailure = { readonly kind: "lock_busy" | "lock_io"; readonly text: string }
@@ -262,6 +269,9 @@ function pathsIn(dir: string): Paths {
         outbox: join(own, "outbox.jsonl"),
         merge: join(own, "merge.json"),
         checks: join(own, "checks"),
+        comments: join(own, "comments.json"),
+        viewed: join(own, "viewed.json"),
+        sendBack: (generation) => join(own, `send-back-${generation}.md`),
       }
     },
   }

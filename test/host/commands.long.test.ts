@@ -62,7 +62,7 @@ test("more untracked than belongs to a task is named on the card, and taken in o
   await rig.board.get("review.allowLarge", { sessionID })
   const taken = await rig.seen.until(sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
   expect(taken.review).not.toHaveProperty("problem")
-  const files = (await rig.board.get("review.diff", { sessionID })).files.map(({ path }) => path)
+  const files = (await rig.board.get("review.files", { sessionID, since: "base" })).files.map(({ path }) => path)
   expect(files).toContain("big.bin")
   expect(await rig.board.ask("review.allowLarge", { sessionID })).toMatchObject({ ok: false })
 })
@@ -75,7 +75,7 @@ test("what the host wrote into a tracked config file is not the task's; a reposi
   const nested = await rig.reviewed("A repository inside", "git init -q inner && touch inner/x && echo n > task-n.txt")
   const taken = await rig.seen.until(nested.sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
   expect(taken.review!.snapshot!.nested).toEqual(["inner"])
-  const diff = await rig.board.get("review.diff", { sessionID: nested.sessionID })
+  const diff = await rig.board.get("review.files", { sessionID: nested.sessionID, since: "base" })
   expect(diff).toMatchObject({ files: [{ path: "task-n.txt" }], left: ["inner"] })
   await rig.board.get("validator.waive", { sessionID: nested.sessionID, reason: "a test of the snapshot" })
   await vi.waitFor(async () => {

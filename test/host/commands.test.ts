@@ -71,6 +71,6 @@ test("C096 has the files that were to come along, and nothing starts before its 
   expect(rig.model.requests.filter((request) => request.kind === "work").length).toBeGreaterThan(before)
   expect((await rig.board.get("setup.output", { sessionID })).results).toMatchObject([{ outcome: "passed" }])
   // What was brought along is not the task's.
-  const files = (await rig.board.get("review.diff", { sessionID })).files.map(({ path }) => path)
+  const files = (await rig.board.get("review.files", { sessionID, since: "base" })).files.map(({ path }) => path)
   expect(files.toSorted()).toEqual(["hold-setup", "task-s.txt"])
 })

@@ -142,6 +142,9 @@ export function makeWorld(options: {
         await pass("changed")
         return ok(meta.review?.snapshot?.commit === shaOf(meta.worktree) ? [] : ["a.txt"])
       },
+      person: async () => "Ann",
+      // The model's people judge without reading.
+      reading: undefined as never,
       async landing(_meta, snapshot) {
         return ok({ target: "main", tip: sha("7a26e7"), behind: 0, conflicts: [], contained: merges.has(snapshot) })
       },

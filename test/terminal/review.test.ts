@@ -1,56 +1,60 @@
+import { readFile } from "node:fs/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { startModel, toolCalls, type Model, type RecordedRequest } from "../kit/model.ts"
+import { text, toolCalls, startModel, type Model, type RecordedRequest } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { cardIn } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
 
-/** Judging: each finding is ruled on, what is to be fixed goes back, and what is approved is what was reviewed. */
+/**
+ * Judging: twelve findings are ruled on and three comments written, all by keys; what is to be fixed goes back exactly as
+ * it was shown; the next reviewer knows what was ruled; and what is approved is what was reviewed.
+ */
 let model: Model
 let box: Sandbox
 let tui: Terminal
 
+const LINES = Array.from({ length: 20 }, (_, i) => `export const step${i + 1} = ${i + 1}`)
+const finding = (n: number, over: Record<string, unknown> = {}) => ({
+  kind: "bug",
+  severity: "low",
+  confidence: 7,
+  title: `Step ${n} is off by one`,
+  detail: `It says ${n}.`,
+  location: `steps.ts:${n}`,
+  ...over,
+})
 const FINDINGS = [
-  {
-    kind: "bug",
-    severity: "high",
-    confidence: 9,
-    title: "Nobody is greeted",
-    detail: "No name.",
-    location: "greeting.txt:1",
-  },
-  {
-    kind: "misalignment",
-    severity: "medium",
-    confidence: 7,
-    title: "It is in English",
-    detail: "Nobody said so.",
-    location: "greeting.txt:2",
-  },
-  {
-    kind: "uncertainty",
-    severity: "low",
-    confidence: 8,
-    title: "The licence may be old",
-    detail: "See there.",
-    location: "README.md:5",
-  },
+  finding(1, { severity: "high", title: "Nobody is greeted", detail: "No name." }),
+  finding(2, { kind: "misalignment", severity: "medium", title: "It is in English", detail: "Nobody said so." }),
+  ...[3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => finding(n)),
+  finding(12, { kind: "uncertainty", confidence: 8, title: "The licence may be old", location: "README.md:5" }),
 ]
 
 oneStory()
 beforeAll(async () => {
   const script = defaultKaganScript()
   model = await startModel((request, nth) => {
-    if (request.kind !== "validator" || request.toolResults.length > 0) return script(request, nth)
-    const findings = nth === 1 ? FINDINGS : []
-    return toolCalls({ name: "kagan_findings", args: { summary: "I have read it.", findings } })
+    if (request.kind === "validator" && request.toolResults.length === 0) {
+      // The second one says again what was set aside, on code that did not change.
+      const findings = nth === 1 ? FINDINGS : nth === 2 ? [FINDINGS[1]] : []
+      return toolCalls({ name: "kagan_findings", args: { summary: "I have read it.", findings } })
+    }
+    if (request.kind === "work" && request.toolResults.length === 0 && request.tools.includes("write")) {
+      const again = request.lastUser.startsWith("Please fix")
+      const said = request.lastUser.includes("One more line")
+      const lines = again || said ? ["// For Ann.", ...LINES.slice(0, 12), ...(said ? ["// One more."] : [])] : LINES
+      return toolCalls({ name: "write", args: { filePath: "steps.ts", content: `${lines.join("\n")}\n` } })
+    }
+    return request.kind === "work" ? text("Done.") : script(request, nth)
   })
   box = await makeSandbox({ model, files: { "README.md": "# Sample\n" } })
   tui = await startTui(box, { cols: 160, rows: 45 })
   await tui.waitFor("ctrl+p")
   await tui.press("ctrl+x", "k")
   await tui.waitFor("n makes the first task")
+  await tui.waitFor((screen) => !/waiting for|connecting|cannot act/.test(screen))
 })
 afterAll(async () => {
   await tui?.stop()
@@ -60,6 +64,7 @@ afterAll(async () => {
 
 const git = async (...args: string[]) => (await box.repo.git(...args)).trim()
 const all = (request: RecordedRequest | undefined) => request?.messages.map((one) => one.text).join("\n") ?? ""
+const count = (ruled: number) => `12 findings, ${ruled} ruled`
 
 describe("triage", () => {
   test("the findings stand on their lines, and what is not in the diff says so", async () => {
@@ -69,23 +74,19 @@ describe("triage", () => {
     await tui.press("ctrl+enter")
     await tui.waitFor("Start without intake: why?")
     await tui.press("enter")
-    await tui.waitFor(cardIn(1, "review", "3 findings · 0 ruled"))
+    await tui.waitFor(cardIn(1, "review", "12 findings · 0 ruled"))
     await tui.press("v")
-    await tui.waitFor("3 findings, 0 ruled")
-    const first = await tui.waitFor("Hello, number 1")
+    await tui.waitFor(count(0))
+    const first = await tui.waitFor("+ export const step1 = 1")
     const lines = first.split("\n")
-    const at = (text: string) => lines.findIndex((line) => line.includes(text))
-    expect(at("F1 bug · high")).toBe(at("Hello, number 1") + 1)
-    expect(at("F2 misalignment · medium")).toBe(at("Hello, number 2") + 1)
-    await tui.press("j", "j")
-    await tui.waitFor("F3 uncertainty · low · 2/10 · line not in diff")
-    await tui.press("k", "k")
-    await tui.waitFor("F1 bug · high")
+    const at = (words: string) => lines.findIndex((line) => line.includes(words))
+    expect(at("F1 bug · high")).toBe(at("+ export const step1 = 1") + 1)
+    expect(at("F2 misalignment · medium")).toBe(at("+ export const step2 = 2") + 1)
   })
 
   test("f, i and g rule; what weighs is set aside only with a reason that says something", async () => {
     await tui.press("f")
-    await tui.waitFor("3 findings, 1 ruled")
+    await tui.waitFor(count(1))
     await tui.press("i")
     await tui.waitFor("F2 is intended: why?")
     await tui.type("ok")
@@ -93,38 +94,94 @@ describe("triage", () => {
     await tui.waitFor("a reason says why")
     await tui.type(" for readers here, all read English")
     await tui.press("enter")
-    await tui.waitFor("3 findings, 2 ruled")
-    await tui.press("g")
-    await tui.waitFor("#1 3 of 3 ruled")
+    await tui.waitFor(count(2))
+    await tui.press("f", "g", "g")
+    await tui.waitFor(count(5))
+    await tui.press("f")
+    await tui.waitFor(count(6))
+    await tui.press("g", "g", "g", "g", "g")
+    await tui.waitFor(count(11))
+    await tui.waitFor("F12 uncertainty · low · 2/10 · line not in diff")
+    await tui.press("i")
+    await tui.waitFor(count(12))
     await tui.press("a")
-    await tui.waitFor('1 finding is ruled "fix"')
+    await tui.waitFor('3 findings are ruled "fix"')
   })
 
-  test("s shows what goes back, and the agent gets it with the person's note, as context and one short prompt", async () => {
+  test("c comments on a line, a range and the task; a draft outlives Esc", async () => {
+    await tui.press("[")
+    await tui.waitFor("+ export const step1 = 1")
+    await tui.press("j", "c")
+    await tui.waitFor("Comment on steps.ts:1")
+    await tui.type("Name it aft")
+    await tui.press("esc")
+    await tui.waitFor((screen) => !screen.includes("Comment on"))
+    await tui.press("c")
+    await tui.waitFor("Name it aft")
+    await tui.type("er what it does")
+    await tui.press("enter")
+    await tui.waitFor("C1 comment")
+    await tui.press("V", "j", "j", "j", "c")
+    await tui.waitFor("Comment on steps.ts:1–2")
+    await tui.type("These two belong together")
+    await tui.press("enter")
+    await tui.waitFor("C2 comment")
+    await tui.press("C")
+    await tui.waitFor("Comment on the task")
+    await tui.type("And say who it is for")
+    await tui.press("enter")
+    await tui.waitFor("12 findings, 12 ruled · 3 comments")
+  })
+
+  test("the agent gets exactly what s showed, as context and one short prompt", async () => {
     await tui.press("s")
-    const dialog = await tui.waitFor("The agent gets:")
-    expect(dialog).toMatch(/F1 Nobody is greeted/)
-    expect(dialog.split("The agent gets:")[1]).not.toContain("It is in English")
-    const before = model.count("work")
+    await tui.waitFor("The agent gets this")
     await tui.type("Ask for the name first.")
+    const shown = await tui.waitFor("Ask for the name first.")
+    const before = model.count("work")
     await tui.press("enter")
     await tui.waitFor(cardIn(1, "review", "no findings"))
-    const request = model.requests.filter(({ kind }) => kind === "work")[before]
-    expect(request?.lastUser).toBe("Please fix what the review of task #1 found (listed above).")
-    const told = request?.messages.find((one) => one.text.includes("Ask for the name first."))
-    expect(told?.role).toBe("user")
-    expect(told?.text).toMatch(/F1 bug \(high\) greeting\.txt:1: Nobody is greeted\s+No name\./)
-    expect(all(request)).not.toContain("It is in English")
+    const request = model.requests.filter(({ kind }) => kind === "work")[before]!
+    expect(request.lastUser).toBe("Please fix what the review of task #1 found (listed above).")
+    const told = request.messages.filter((one) => one.text.includes("Ask for the name first."))
+    expect(told).toHaveLength(1)
+    expect(told[0]!.role).toBe("user")
+    const words = told[0]!.text
+    expect(words).toMatch(/F1 bug \(high\) steps\.ts:1: Nobody is greeted\s+No name\./)
+    for (const part of ["F3 bug", "F6 bug", "C1 comment", "Name it after what it does", "C2 comment", "C3 comment"])
+      expect(words).toContain(part)
+    for (const part of ["It is in English", "F4 bug", "F12"]) expect(words).not.toContain(part)
+    // What the dialog showed is what was stored, and what was stored is what was given.
+    for (const part of [
+      "The review of task #1 is done, iteration 2 begins",
+      "F1 bug (high) steps.ts:1: Nobody is greeted",
+    ])
+      expect(shown).toContain(part)
+    const [, sessionID] = /"sessionID":"(ses_\w+)"/.exec(
+      await readFile(`${box.repo.dir}/.git/kagan/tasks/1.json`, "utf8"),
+    )!
+    const stored = await readFile(`${box.repo.dir}/.git/kagan/${sessionID}/send-back-2.md`, "utf8")
+    expect(stored).toMatch(/^Ask for the name first\.\n\nThe review of task #1 is done/)
+    expect(words).toContain(stored.trim())
   })
 
-  test("the second reviewer knows what was ruled", async () => {
+  test("the second reviewer knows rulings and comments, and what was set aside is not asked about again", async () => {
     const second = model.requests.filter(({ kind, toolResults }) => kind === "validator" && toolResults.length === 0)[1]
     expect(all(second)).toContain("all read English")
+    expect(all(second)).toContain("These two belong together")
+    await tui.press("v")
+    const screen = await tui.waitFor("no findings")
+    expect(screen).toContain("3 comments")
+    await tui.waitFor("For Ann.")
+    await tui.press("d")
+    await tui.waitFor("since the last iteration")
+    await tui.press("q")
   })
 })
 
 describe("the tree that was reviewed", () => {
   test("is not the one that stands there after the person talked to the agent: the card says what changed", async () => {
+    await tui.waitFor(cardIn(1, "review", "no findings"))
     await tui.press("o")
     await tui.waitFor("ctrl+p")
     await tui.type("One more line, please")
@@ -133,9 +190,9 @@ describe("the tree that was reviewed", () => {
       (request) => request.lastUser.includes("One more line") && request.toolResults.length > 0,
     )
     await tui.press("ctrl+x", "k")
-    await tui.waitFor(cardIn(1, "review", "changed since review: greeting"))
+    await tui.waitFor(cardIn(1, "review", "changed since review: steps"))
     await tui.press("a")
-    await tui.waitFor(/⚠ #1 changed since review: greeting\.txt/)
+    await tui.waitFor(/⚠ #1 changed since review: steps\.ts/)
     await tui.press("esc")
   })
 

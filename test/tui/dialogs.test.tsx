@@ -709,22 +709,28 @@ describe("approve and send back", () => {
     stage.shows(/1 finding is ruled "fix": send it back/)
   })
 
-  test("s shows what the agent gets, and a note goes along", async () => {
+  test("s shows what the agent gets, and own words go along", async () => {
     await open({
       width: 160,
       height: 45,
       sessions: ruled(1),
-      answers: { "task.sendBack": () => ({ verdict: "accepted" as const, text: "sent back" }) },
+      answers: {
+        "sendBack.preview": () => ({ text: "Fix F1 Name it better", prompt: "Please" }),
+        "task.sendBack": () => ({ verdict: "accepted" as const, text: "sent back" }),
+      },
     })
     await stage.press("3", "s")
     stage.shows("F1 Name it better")
     await stage.type("and the docs")
     await stage.press("enter")
-    expect(stage.server.asked()).toEqual([{ type: "task.sendBack", sessionID: "ses_1", note: "and the docs" }])
+    expect(stage.server.asked()).toEqual([
+      { type: "task.sendBack", sessionID: "ses_1", text: "and the docs\n\nFix F1 Name it better", mode: "continue" },
+    ])
   })
 
-  test("nothing to fix and no note is refused in the dialog", async () => {
-    await open({ width: 160, height: 45, sessions: ruled(0) })
+  test("nothing to fix and no words are refused in the dialog", async () => {
+    const answers = { "sendBack.preview": () => ({ text: "", prompt: "Please" }) }
+    await open({ width: 160, height: 45, sessions: ruled(0), answers })
     await stage.press("3", "s", "enter")
     stage.shows('no finding is ruled "fix"')
     expect(stage.server.asked()).toEqual([])

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 import type { TaskFacts } from "../../src/core/board.ts"
-import type { ReplyOf } from "../../src/core/protocol.ts"
+import type { ReviewFileReply } from "../../src/core/protocol.ts"
 import type { Finding } from "../../src/core/task.ts"
 import type { Session } from "../../src/tui/client.ts"
 import { COMMANDS, REVIEW_COMMANDS } from "../../src/tui/board/keys.ts"
@@ -93,16 +93,12 @@ function hostileBoard(text: () => string) {
     facts(7, { end: { kind: "failed", errorClass: "other" as never, text: text(), at: START }, lost: text() }),
   ]
   const patch = `@@ -1,2 +1,3 @@ ${line()}\n ${line()}\n-${line()}\n+${line()}\n+${line()}\n`
-  const diff: ReplyOf<"review.diff"> = {
-    snapshot: text(),
-    base: text(),
-    files: [
-      { path: findings[0]!.location!.path, kind: "modified", insertions: 2, deletions: 1, patch },
-      { path: text(), from: text(), kind: text(), insertions: 0, deletions: 0, patch: "", note: text() },
-      { path: text(), kind: "added", insertions: 1, deletions: 0, patch: long() },
-    ],
-    left: [text()],
-  }
+  const files: ReviewFileReply[] = [
+    { path: findings[0]!.location!.path, kind: "modified", insertions: 2, deletions: 1, patch },
+    { path: text(), from: text(), kind: text(), insertions: 0, deletions: 0, patch: "", note: text() },
+    { path: text(), kind: "added", insertions: 1, deletions: 0, patch: long() },
+  ]
+  const diff = { files, left: [text()] }
   const drafts = [
     {
       id: "d-1",
@@ -137,7 +133,18 @@ export async function fuzz({ seed, width, height }: FuzzRun): Promise<number> {
     answers: {
       "board.facts": () => ({ facts: given.facts, drafts: given.drafts }),
       "base.list": () => ({ branches: [text(), text()], proposed: text(), dirty: [text()], dirtyCount: 1 }),
-      "review.diff": () => given.diff,
+      "review.files": () => ({
+        from: "a".repeat(40),
+        to: "b".repeat(40),
+        files: given.diff.files.map(({ path, from, kind }) => ({ path, kind, object: "c", ...(from ? { from } : {}) })),
+        left: given.diff.left,
+        viewed: [],
+        since: ["base"],
+      }),
+      "review.sizes": () => ({ sizes: given.diff.files.map(({ path }) => [path, [1, 2]] as const) }),
+      "review.file": ({ path }) => given.diff.files.find((file) => file.path === path) ?? refused(),
+      "comments.list": () => ({ comments: [] }),
+      "sendBack.preview": () => ({ text: text(), prompt: text() }),
       "review.checks": () => ({
         snapshot: text(),
         results: [{ name: text(), command: text(), output: text(), outcome: "failed", text: text(), folder: text() }],

@@ -31,6 +31,7 @@ import { createCommands, type Commands } from "../../src/tui/board/commands.tsx"
 import type { OpenPort } from "../../src/tui/channel.ts"
 import type { AgentChoice, ModelChoice, Session, SessionReader, TailMessage } from "../../src/tui/client.ts"
 import { ReviewScreen } from "../../src/tui/review/screen.tsx"
+import type { Highlighter } from "../../src/tui/review/syntax.tsx"
 import { Guarded } from "../../src/tui/ui/boundary.tsx"
 import { manualClock, settle } from "../kit/clock.ts"
 
@@ -72,6 +73,8 @@ export type StageOptions = {
   readonly tour?: true
   readonly env?: Record<string, string>
   readonly theme?: Record<string, RGBA>
+  /** Stands for the host's parsers. */
+  readonly highlight?: Highlighter
 }
 
 export type Stage = Awaited<ReturnType<typeof openStage>>
@@ -115,7 +118,9 @@ export async function openStage(options: StageOptions = {}) {
           return app
         }}
         board={() => <BoardScreen commands={commands} />}
-        review={(sessionID) => <ReviewScreen commands={commands} sessionID={sessionID} />}
+        review={(sessionID) => (
+          <ReviewScreen commands={commands} sessionID={sessionID} highlight={options.highlight ?? (async () => [])} />
+        )}
       />
     ),
     { width: options.width ?? 80, height: options.height ?? 24, kittyKeyboard: true },
@@ -213,6 +218,8 @@ function pressKey(input: Awaited<ReturnType<typeof testRender>>["mockInput"], ke
     down: () => input.pressArrow("down"),
     left: () => input.pressArrow("left"),
     right: () => input.pressArrow("right"),
+    "shift+up": () => input.pressArrow("up", { shift: true }),
+    "shift+down": () => input.pressArrow("down", { shift: true }),
   }
   const run = named[key]
   if (run) return run()
@@ -293,9 +300,21 @@ function scriptedServer(options: StageOptions) {
   }
 }
 
-const READS: ReadonlySet<string> = new Set<RequestType>([
-  ...(["hello", "board.facts", "base.list", "review.diff", "review.checks", "task.history", "template.list"] as const),
-  ...(["task.description", "merge.preview", "purge.preview"] as const),
+const READS: ReadonlySet<RequestType> = new Set<RequestType>([
+  "hello",
+  "board.facts",
+  "base.list",
+  "review.files",
+  "review.sizes",
+  "review.file",
+  "comments.list",
+  "sendBack.preview",
+  "review.checks",
+  "task.history",
+  "template.list",
+  "task.description",
+  "merge.preview",
+  "purge.preview",
 ])
 
 /** Tokens that differ from each other, so that a test can tell them apart. */
@@ -303,7 +322,8 @@ const TOKENS = [
   "primary secondary accent error warning success info text textMuted selectedListItemText background backgroundPanel",
   "backgroundElement backgroundMenu border borderActive borderSubtle diffAdded diffRemoved diffContext diffHunkHeader",
   "diffHighlightAdded diffHighlightRemoved diffAddedBg diffRemovedBg diffContextBg diffLineNumber",
-  "diffAddedLineNumberBg diffRemovedLineNumberBg",
+  "diffAddedLineNumberBg diffRemovedLineNumberBg syntaxComment syntaxKeyword syntaxFunction syntaxVariable syntaxString",
+  "syntaxNumber syntaxType syntaxOperator syntaxPunctuation",
 ]
   .join(" ")
   .split(" ")

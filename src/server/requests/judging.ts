@@ -1,8 +1,11 @@
+import { isCommentID } from "../../core/comments.ts"
+import type { FindingRuling } from "../../core/protocol.ts"
 import { ok } from "../../core/result.ts"
-import { isReason, judgeSendBack } from "../../core/rules.ts"
+import { isReason } from "../../core/rules.ts"
 import { NO_REVIEW } from "../../core/stage.ts"
 import { columnOf } from "../../core/task.ts"
 import { approveTask, leaveTask } from "../approve.ts"
+import { removeComment, rewriteComment, ruleComments, standingComments, writeComment } from "../comments.ts"
 import { createFrom } from "../creation.ts"
 import { pointerOf, remarkPath, withPointer } from "../helper.ts"
 import { answerDecisions, instruct, waiveIntake } from "../intake.ts"
@@ -11,7 +14,7 @@ import { done, moveReply, type Desk, type Handlers } from "../requests.ts"
 import { splitDraft } from "../split.ts"
 import { reviewAgain, updateTask } from "../update.ts"
 import { ruleFindings } from "../validator/findings.ts"
-import { notePath } from "../wake-task.ts"
+import { previewSendBack, storeSendBack } from "../send-back.ts"
 
 /** Where the person's judgement is asked: intake, findings, approval. */
 export function judgingRequests(
@@ -28,6 +31,11 @@ export function judgingRequests(
   | "findings.rule"
   | "review.again"
   | "review.allowLarge"
+  | "comments.list"
+  | "comment.add"
+  | "comment.edit"
+  | "comment.delete"
+  | "sendBack.preview"
   | "task.sendBack"
   | "merge.preview"
   | "task.update"
@@ -108,7 +116,25 @@ export function judgingRequests(
       }),
 
     "findings.rule": ({ sessionID, rulings }) =>
-      on(sessionID, async (task) => done(await ruleFindings(project, task, rulings))),
+      on(sessionID, async (task) => {
+        const [comments, findings] = parted(rulings)
+        const ruled = comments.length > 0 ? await ruleComments(project, task, comments) : undefined
+        if (ruled && (!ruled.ok || findings.length === 0)) return done(ruled)
+        return done(await ruleFindings(project, task, findings))
+      }),
+
+    async "comments.list"({ sessionID }) {
+      const read = await tasks.read(sessionID)
+      const meta = read.ok ? read.value.task.meta : supervisor.factsOf(sessionID)?.record?.meta
+      if (!meta) return refused({ kind: "gone" })
+      const comments = await standingComments(project, meta)
+      return comments.ok ? ok({ comments: comments.value }) : failed(comments.error.text)
+    },
+    "comment.add": ({ sessionID, ...draft }) => on(sessionID, (task) => writeComment(project, task, draft)),
+    "comment.edit": ({ sessionID, id, text }) =>
+      on(sessionID, async (task) => done(await rewriteComment(project, task, id, text))),
+    "comment.delete": ({ sessionID, id }) =>
+      on(sessionID, async (task) => done(await removeComment(project, task, id))),
 
     "review.again": ({ sessionID }) =>
       on(sessionID, async (task) => {
@@ -132,15 +158,13 @@ export function judgingRequests(
         return ok({ text: "taken in" })
       }),
 
-    "task.sendBack": ({ sessionID, note, mode }) =>
+    "sendBack.preview": ({ sessionID }) => on(sessionID, (task) => previewSendBack(project, task)),
+
+    "task.sendBack": ({ sessionID, note, text, mode }) =>
       on(sessionID, async (task) => {
-        const verdict = judgeSendBack(task.meta, note)
-        if (!verdict.ok) return refused(verdict.error)
-        const words = note?.trim()
-        if (words) {
-          const written = await store.writeText(notePath(project, sessionID, task.meta.generation + 1), words)
-          if (!written.ok) return failed(written.error.text)
-        }
+        const stored = await storeSendBack(project, task, { ...(note ? { note } : {}), ...(text ? { text } : {}) })
+        if (!stored.ok) return stored
+        const words = (text ?? note)?.trim()
         const fresh = (mode ?? project.options().sendBack.mode) === "fresh"
         const moved = await supervisor.move(sessionID, "in_progress", { fresh, ...(words ? { note: words } : {}) })
         // What is sent back is changed again: nothing that runs on it counts.
@@ -177,4 +201,9 @@ export function judgingRequests(
       }),
     "task.leave": ({ sessionID, reason }) => on(sessionID, (task) => leaveTask(project, task, reason)),
   }
+}
+
+/** The rulings on the person's comments, and those on the validator's findings. */
+function parted(rulings: readonly FindingRuling[]): readonly [readonly FindingRuling[], readonly FindingRuling[]] {
+  return [rulings.filter(({ finding }) => isCommentID(finding)), rulings.filter(({ finding }) => !isCommentID(finding))]
 }

@@ -17,7 +17,7 @@ export function readingRequests({
   create,
 }: Desk): Pick<
   Handlers,
-  "review.diff" | "review.checks" | "setup.output" | "task.description" | "task.history" | "board.stats" | "task.record"
+  "review.checks" | "setup.output" | "task.description" | "task.history" | "board.stats" | "task.record"
 > {
   const { tasks, store } = project
 
@@ -35,21 +35,6 @@ export function readingRequests({
   }
 
   return {
-    async "review.diff"({ sessionID }) {
-      const meta = await known(sessionID)
-      if (!meta) return refused({ kind: "gone" })
-      const snapshot = meta.review?.snapshot
-      if (!snapshot) return refused({ kind: "no_snapshot" })
-      const diff = await project.trees.diff(snapshot)
-      if (!diff.ok) return failed(diff.error.text)
-      return ok({
-        snapshot: snapshot.commit,
-        base: snapshot.base,
-        files: diff.value.files,
-        left: snapshot.nested ?? [],
-      })
-    },
-
     async "review.checks"({ sessionID }) {
       const meta = await known(sessionID)
       if (!meta) return refused({ kind: "gone" })

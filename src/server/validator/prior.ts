@@ -1,5 +1,7 @@
 import { carryPlace, type PriorRuling } from "../../core/carry.ts"
-import type { Task, ValidatorMeta } from "../../core/task.ts"
+import { commentFinding } from "../../core/comments.ts"
+import type { Task, TaskMeta, ValidatorMeta } from "../../core/task.ts"
+import { standingComments } from "../comments.ts"
 import type { Project } from "../project.ts"
 
 /** More than this is no longer read by anyone; the newest count. */
@@ -31,7 +33,23 @@ export async function priorRulings(
     }
     if (read.value.rulings?.length) prior.push(...(await rulingsOf(project, read.value, snapshot)))
   }
-  return prior.slice(-MOST)
+  return [...prior, ...(await commentsOf(project, meta))].slice(-MOST)
+}
+
+/** The person's own comments of earlier iterations. */
+async function commentsOf(project: Project, meta: TaskMeta): Promise<readonly PriorRuling[]> {
+  const comments = await standingComments(project, meta)
+  if (!comments.ok) {
+    project.host.log("error", `the comments on #${meta.taskNumber} cannot be read: ${comments.error.text}`)
+    return []
+  }
+  return comments.value.flatMap((comment): PriorRuling[] => {
+    const { id, generation, disposition, snapshot, at, location, outdated } = comment
+    if (generation >= meta.generation) return []
+    const known = { finding: commentFinding(comment), ruling: { finding: id, disposition, snapshot, at }, generation }
+    if (location?.line === undefined) return [known]
+    return [{ ...known, changed: outdated === true, ...(outdated ? {} : { now: location }) }]
+  })
 }
 
 async function rulingsOf(

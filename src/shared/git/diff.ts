@@ -15,31 +15,29 @@ export interface DiffOptions {
 }
 
 /** As a bare repository git reads no attribute file of a checkout or index, so the branch cannot say what is shown. */
-const NO_ATTRIBUTES = ["-c", "core.bare=true", "-c", "core.attributesFile=/dev/null"]
+export const NO_ATTRIBUTES = ["-c", "core.bare=true", "-c", "core.attributesFile=/dev/null"]
 
-const DIFF = [
-  "diff-tree",
-  "-r",
-  "-z",
-  "--raw",
-  "--patch",
+/** What every reading of a diff asks for, whatever the person's settings are. */
+export const DIFF_OPTIONS = [
   "--full-index",
   "--no-color",
   "--no-ext-diff",
   "--no-textconv",
   "--no-relative",
-  "--src-prefix=a/",
-  "--dst-prefix=b/",
-  "--unified=3",
-  "--inter-hunk-context=0",
   "--diff-algorithm=myers",
   "--indent-heuristic",
   "--find-renames=50%",
   "--find-copies=50%",
   "-l1000",
-  "--submodule=short",
   "--ignore-submodules=none",
   "-O/dev/null",
+]
+const PATCH_OPTIONS = [
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
+  "--unified=3",
+  "--inter-hunk-context=0",
+  "--submodule=short",
 ]
 
 /** Everything that differs between two commits, as one model. An unreadable answer is an error, never "no changes". */
@@ -50,7 +48,7 @@ export async function diffCommits(
   options: DiffOptions = {},
 ): GitResult<Diff> {
   const limits = { ...DIFF_LIMITS, ...options.limits }
-  const read = await readDiff(repo, from, to, limits, [], options.signal)
+  const read = await readPatch(repo, from, to, limits, options.signal ? { signal: options.signal } : {})
   if (!read.ok) return read
   const uncovered = await uncover(repo, from, to, limits, read.value)
   if (!uncovered.ok) return uncovered
@@ -65,22 +63,33 @@ export async function diffCommits(
   })
 }
 
-async function readDiff(
+/** The changes between two commits with their lines; `paths`: of these files only. */
+export async function readPatch(
   repo: Repository,
   from: string,
   to: string,
   limits: DiffLimits,
-  extra: readonly string[],
-  signal?: AbortSignal,
+  options: { readonly text?: true; readonly paths?: readonly string[]; readonly signal?: AbortSignal } = {},
 ): GitResult<readonly DiffFile[]> {
   const parser = new DiffParser(limits)
-  const answer = await repo.git.run([...NO_ATTRIBUTES, ...DIFF, ...extra, from, to], {
+  const only = options.paths ? ["--", ...options.paths] : []
+  const command = [
+    "diff-tree",
+    "-r",
+    "-z",
+    "--raw",
+    "--patch",
+    ...DIFF_OPTIONS,
+    ...PATCH_OPTIONS,
+    ...(options.text ? ["--text"] : []),
+  ]
+  const answer = await repo.git.run([...NO_ATTRIBUTES, ...command, from, to, ...only], {
     cwd: repo.commonDir,
-    env: { GIT_ATTR_NOSYSTEM: "1" },
+    env: { GIT_ATTR_NOSYSTEM: "1", GIT_LITERAL_PATHSPECS: "1" },
     onStdout: (chunk) => parser.push(chunk),
     maxBytes: 4 * 1024 * 1024 * 1024,
     timeoutMs: 300_000,
-    ...(signal ? { signal } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
   })
   return answer.ok ? parser.end() : answer
 }
@@ -100,7 +109,7 @@ async function uncover(
   const places = [join(repo.commonDir, "info", "attributes"), join(repo.commonDir, ".gitattributes")]
   const found = await Promise.all(places.map((place) => stat(place).catch(() => undefined)))
   if (found.every((one) => one === undefined)) return ok(files)
-  const again = await readDiff(repo, from, to, limits, ["--text"])
+  const again = await readPatch(repo, from, to, limits, { text: true })
   if (!again.ok) return again
   const shown = new Map(again.value.map((file) => [file.path, file]))
   return ok(files.map((file) => (file.nature === "binary" ? (shown.get(file.path) ?? file) : file)))

@@ -297,7 +297,13 @@ export function TextDialog(props: {
   const space = useDialogSpace(props.size)
   const [wrong, setWrong] = createSignal<string>()
   let area: TextareaRenderable | undefined
-  useDialogKeys(() => [{ key: "return", cmd: () => void setWrong(props.submit(area?.plainText ?? "")) }])
+  /** The area tells of a change a moment later, also when that text was judged already. */
+  let judged: string | undefined
+  function submit() {
+    judged = area?.plainText ?? ""
+    setWrong(props.submit(judged))
+  }
+  useDialogKeys(() => [{ key: "return", cmd: submit }])
   onMount(() => {
     area?.focus()
     area?.gotoBufferEnd()
@@ -319,7 +325,7 @@ export function TextDialog(props: {
         initialValue={displayableLines(props.initial ?? "").join("\n")}
         placeholder={displayable(props.placeholder ?? "")}
         onContentChange={() => {
-          setWrong(undefined)
+          if (area?.plainText !== judged) setWrong(undefined)
           props.onChange?.(area?.plainText ?? "")
         }}
         {...fieldProps(app)}
