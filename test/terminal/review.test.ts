@@ -103,7 +103,7 @@ describe("triage", () => {
     await tui.waitFor(count(11))
     await tui.waitFor("F12 uncertainty · low · 2/10 · line not in diff")
     await tui.press("i")
-    await tui.waitFor(count(12))
+    await tui.waitFor("12 of 12 ruled")
     await tui.press("a")
     await tui.waitFor('3 findings are ruled "fix"')
   })
