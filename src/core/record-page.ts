@@ -58,6 +58,13 @@ export function recordMarkdown(record: ReviewRecord): string {
       )
   }
   if (record.waivedReview !== undefined) out.push("", `The review was waived: ${inline(record.waivedReview)}`)
+  if (record.comments.length > 0) out.push("", "## Comments", "")
+  for (const { id, text, by, at, location, generation, disposition, reason } of record.comments) {
+    const line = location?.line === undefined ? "" : `:${location.line}`
+    const place = location ? `, on ${inline(location.path)}${line}` : ""
+    out.push("", `${id} by ${inline(by)} at ${at}, iteration ${generation}${place} (${disposition})`, "", quoted(text))
+    if (reason) out.push("", `Reason: ${inline(reason)}`)
+  }
   if (record.checks.length > 0) out.push("", "## Checks", "")
   for (const check of record.checks)
     out.push(

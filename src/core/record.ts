@@ -1,6 +1,7 @@
 import { historyPage } from "./history.ts"
 import { cleaned } from "./secrets.ts"
 import type { CheckResult } from "./checks.ts"
+import type { Comment } from "./comments.ts"
 import type { Cost } from "./stats.ts"
 import {
   columnOf,
@@ -33,6 +34,7 @@ export type RecordInput = {
     /** What the person wrote with the send back that began this iteration. */
     readonly note?: string
   }[]
+  readonly comments: readonly Comment[]
   readonly checks: readonly CheckResult[]
   readonly history: readonly unknown[]
   readonly cost: Cost
@@ -88,6 +90,8 @@ export type ReviewRecord = {
     readonly repeated: readonly RepeatedFinding[]
   }[]
   readonly waivedReview?: string
+  /** The person's own words on the change. */
+  readonly comments: readonly (Omit<Comment, "at" | "editedAt"> & { readonly at: string; readonly edited?: string })[]
   readonly checks: readonly Pick<CheckResult, "name" | "outcome" | "text">[]
   readonly snapshots: readonly { readonly at: string; readonly commit: string; readonly tree?: string }[]
   readonly merge?: Omit<Merge, "claim" | "at"> & { readonly at: string }
@@ -134,6 +138,11 @@ export function reviewRecord(input: RecordInput): ReviewRecord {
       : {}),
     reviews: input.reviews.map((one) => reviewPart(one)),
     ...(review?.validator?.state === "waived" ? { waivedReview: review.validator.reason ?? "" } : {}),
+    comments: input.comments.map(({ at, editedAt, ...comment }) => ({
+      ...comment,
+      at: iso(at),
+      ...(editedAt === undefined ? {} : { edited: iso(editedAt) }),
+    })),
     checks: input.checks.map(({ name, outcome, text }) => ({ name, outcome, text })),
     snapshots: snapshotsIn(input.history),
     ...(merge ? { merge: { ...merged, at: iso(mergedAt) } } : {}),

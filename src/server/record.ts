@@ -9,6 +9,7 @@ import { slug } from "../core/slug.ts"
 import type { IntakeMeta, Task, ValidatorMeta } from "../core/task.ts"
 import type { Repository } from "../shared/git/repository.ts"
 import { readChecks } from "./checks.ts"
+import { standingComments } from "./comments.ts"
 import { describe } from "./describe.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
@@ -100,12 +101,15 @@ async function gather(
   const snapshot = meta.review?.snapshot
   const checks = snapshot ? await readChecks(project, meta.sessionID, snapshot) : undefined
   if (checks?.ok === false) return failed(`its checks cannot be read: ${checks.error.text}`)
+  const comments = await standingComments(project, meta)
+  if (!comments.ok) return failed(`its comments cannot be read: ${comments.error.text}`)
   const cost = listed.ok ? costsByTask(listed.value).get(meta.sessionID) : undefined
   return ok({
     task,
     description: await describe(project, meta),
     ...(intake?.ok ? { intake: intake.value } : {}),
     reviews,
+    comments: comments.value,
     checks: checks?.value?.results ?? [],
     history: history.value.lines,
     cost: cost ?? { work: 0, intake: 0, validator: 0 },

@@ -79,6 +79,19 @@ const input = (over: Partial<RecordInput> = {}): RecordInput => ({
       },
     },
   ],
+  comments: [
+    {
+      id: "C1",
+      text: "Name it\n# better",
+      location: { path: "src/a.ts", line: 4 },
+      by: "T. Ester",
+      at,
+      snapshot: SHA,
+      base: SHA,
+      generation: 1,
+      disposition: "fix",
+    },
+  ],
   checks: [{ name: "test", command: "npm test", outcome: "failed", text: "exit 1", output: "long" }],
   history: [
     { at, kind: "edit", text: "created from main" },
@@ -110,6 +123,7 @@ test("the record has everything that was judged, and JSON holds it as it is", ()
         repeated: [{ finding: "F9" }],
       },
     ],
+    comments: [{ id: "C1", by: "T. Ester", at: "2030-01-01T00:00:00.000Z", disposition: "fix" }],
     checks: [{ name: "test", outcome: "failed", text: "exit 1" }],
     snapshots: [{ commit: SHA, tree: SHA }],
     merge: { state: "merged", commit: SHA, target: "main" },
@@ -137,6 +151,7 @@ test("the page says it in order, and foreign text makes no markup of its own", (
   expect(page).toContain("- How many?\n  - assumed: Five\n  - left open: the assumption holds")
   expect(page).toContain("### F1 Counts \\<b\\>twice\\</b\\>")
   expect(page).toContain(`Ruled **fix** at 2030-01-01T00:00:00.000Z, on \`${SHA}\`: Really does`)
+  expect(page).toContain("iteration 1, on src/a.ts:4 (fix)\n\n```text\nName it\n# better\n```")
   expect(page).toContain("Not ruled.")
   expect(page).toContain("- Shown to the reviewer: 2 of 3 files")
   expect(page).toContain("- test: failed, exit 1")
@@ -146,6 +161,7 @@ test("the page says it in order, and foreign text makes no markup of its own", (
     "## Asked for",
     "## Agreed",
     "## Review of iteration 1",
+    "## Comments",
     "## Checks",
     "## Snapshots",
     "## Timeline",
@@ -154,7 +170,7 @@ test("the page says it in order, and foreign text makes no markup of its own", (
 
 test("a task that was never reviewed has a record too", () => {
   const record = reviewRecord({
-    ...input({ reviews: [], checks: [], history: [] }),
+    ...input({ comments: [], reviews: [], checks: [], history: [] }),
     task: { title: "x", meta: sampleMeta() },
   })
   expect(record.reviews).toEqual([])
