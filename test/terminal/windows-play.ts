@@ -94,10 +94,19 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
     await tui.type(title)
     await tui.press("enter")
     await tui.waitGone("New task")
-    await tui.waitFor(
-      onBoard(title, (now) => now.column("backlog").has(title)),
-      PATIENCE,
-    )
+    await madeOf(tui, title)
+  }
+
+  /** A card, wherever somebody has moved it by now; a draft that was kept with a reason is tried again. */
+  async function madeOf(tui: Terminal, title: string): Promise<void> {
+    const draft = `draft ${title}`
+    const isCard = (screen: string) =>
+      board(screen).columns.some(({ cards }) => cards.some((one) => one.title === title))
+    const seen = await tui.waitFor((screen) => isCard(screen) || screen.includes(draft), PATIENCE)
+    if (isCard(seen)) return
+    await tui.press("1", "G", "r")
+    await tui.waitGone(draft, PATIENCE)
+    await madeOf(tui, title)
   }
 
   /** Everything that was asked for is answered: no card says that it waits for that. */
