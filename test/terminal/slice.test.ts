@@ -32,6 +32,9 @@ function expectFits(screen: string) {
   expect(Math.max(...lines.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80)
 }
 
+/** The pace at which a dragged window changes its size; nothing is waited for. */
+const aFiftiethOfASecond = () => new Promise((resolve) => setTimeout(resolve, 20))
+
 function requestsByKind() {
   const counts: Record<string, number> = {}
   for (const { kind } of model.requests) counts[kind] = (counts[kind] ?? 0) + 1
@@ -109,10 +112,20 @@ describe("a card's life by keys, at 80×24", () => {
     await tui.waitFor(cardIn(1, "review", "all ruled"))
   })
 
-  test("a merges: the base has exactly the snapshot's changes, and the model was asked for nothing else", async () => {
+  test("a merges, also after 50 resizes (C068): the base has exactly the snapshot's changes, and the model was asked for nothing else", async () => {
     const before = await git("rev-parse", "main")
     await tui.press("a")
     expectFits(await tui.waitFor("Enter merges"))
+    // C068: whoever drags the window meanwhile finds the same dialog, and Enter acts once.
+    for (let i = 0; i < 25; i++) {
+      tui.resize(120, 40)
+      await aFiftiethOfASecond()
+      tui.resize(41, 13)
+      await aFiftiethOfASecond()
+    }
+    await tui.waitFor((screen) => screen.includes("Approve #1") && screen.includes("I 0/2"))
+    tui.resize(80, 24)
+    expectFits(await tui.waitFor((screen) => screen.includes("Enter merges") && screen.includes("In Progress 0/2")))
     await tui.press("enter")
     expectFits(await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/)))
 

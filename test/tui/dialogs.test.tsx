@@ -194,6 +194,20 @@ describe("new task", () => {
     ])
   })
 
+  test("where there is little room every field is reached all the same, and keeps what was typed", async () => {
+    await open({ width: 40, height: 12, answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("T1")
+    stage.showsNot("Scope")
+    await stage.press("tab", "tab", "tab", "tab", "tab", "tab")
+    await stage.type("src")
+    stage.shows(/Scope\s+src/)
+    await stage.press("tab", "tab")
+    await stage.type("why")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ title: "T1", description: "why", scope: "src" }])
+  })
+
   test("without templates the list says where they would be", async () => {
     const answers = { "template.list": () => ({ folder: "/r/.kagan/templates", templates: [] }) }
     await open({ width: 160, height: 45, answers })

@@ -1,5 +1,5 @@
 import type { InputRenderable, TextareaRenderable } from "@opentui/core"
-import { createMemo, createSignal, For, Match, onMount, Show, Switch } from "solid-js"
+import { createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch } from "solid-js"
 import { createStore } from "solid-js/store"
 import { plural } from "../../core/board.ts"
 import { isReason } from "../../core/rules.ts"
@@ -55,6 +55,13 @@ export function TaskDialog(props: {
   const [wrong, setWrong] = createSignal("")
   const [known, setKnown] = createStore<Known>({ models: [], agents: [] })
   const inputs: { title?: InputRenderable; scope?: InputRenderable; description?: TextareaRenderable } = {}
+  /** As long as it is drawn. */
+  function hold<K extends TextField>(name: K, it: NonNullable<(typeof inputs)[K]>) {
+    inputs[name] = it as (typeof inputs)[K]
+    onCleanup(() => {
+      if (inputs[name] === it) delete inputs[name]
+    })
+  }
   const fields = ROWS.flat().filter((name) => !props.without?.includes(name))
 
   onMount(() => {
@@ -96,20 +103,24 @@ export function TaskDialog(props: {
   function focus(next: Field) {
     takeFields()
     setField(next)
-    // A row that was not drawn has its field in a moment.
-    queueMicrotask(() => {
-      for (const name of ["title", "description", "scope"] as const) {
-        if (name === next) inputs[name]?.focus()
-        else inputs[name]?.blur()
-      }
-    })
+    // At once, because the next key may stand in the same piece of input; a field that is not drawn yet has it later.
+    give(next)
+    if (isText(next) && !inputs[next]) queueMicrotask(() => give(next))
+  }
+
+  function give(next: Field) {
+    for (const name of ["title", "description", "scope"] as const) {
+      if (name === next) inputs[name]?.focus()
+      else inputs[name]?.blur()
+    }
   }
 
   const step = (by: number) => focus(fields[(fields.indexOf(field()) + by + fields.length) % fields.length]!)
 
   function backToForm() {
     setPicking(undefined)
-    focus(field())
+    // The list that was left held the focus of a field that is not the one of before.
+    queueMicrotask(() => give(field()))
   }
 
   function send(waiver?: string) {
@@ -288,7 +299,7 @@ export function TaskDialog(props: {
                         <Switch fallback={<Line width={width()} segments={says(name as Exclude<Field, TextField>)} />}>
                           <Match when={name === "title"}>
                             <input
-                              ref={(it: InputRenderable) => (inputs.title = it)}
+                              ref={(it: InputRenderable) => hold("title", it)}
                               width={width()}
                               value={displayable(form.title)}
                               placeholder="What should be different afterwards"
@@ -298,7 +309,7 @@ export function TaskDialog(props: {
                           </Match>
                           <Match when={name === "scope"}>
                             <input
-                              ref={(it: InputRenderable) => (inputs.scope = it)}
+                              ref={(it: InputRenderable) => hold("scope", it)}
                               width={width()}
                               value={displayable(form.scope)}
                               placeholder="everything"
@@ -309,8 +320,8 @@ export function TaskDialog(props: {
                           <Match when={name === "description"}>
                             <textarea
                               ref={(it: TextareaRenderable) => {
-                                inputs.description = it
-                                queueMicrotask(() => it.gotoBufferEnd())
+                                hold("description", it)
+                                queueMicrotask(() => it.isDestroyed || it.gotoBufferEnd())
                               }}
                               width={width()}
                               minHeight={space.rows() < 8 ? 1 : 3}
