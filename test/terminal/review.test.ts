@@ -157,9 +157,8 @@ describe("triage", () => {
       "F1 bug (high) steps.ts:1: Nobody is greeted",
     ])
       expect(shown).toContain(part)
-    const [, sessionID] = /"sessionID":"(ses_\w+)"/.exec(
-      await readFile(`${box.repo.dir}/.git/kagan/tasks/1.json`, "utf8"),
-    )!
+    const record = await readFile(`${box.repo.dir}/.git/kagan/tasks/1.json`, "utf8")
+    const { sessionID } = JSON.parse(record) as { sessionID: string }
     const stored = await readFile(`${box.repo.dir}/.git/kagan/${sessionID}/send-back-2.md`, "utf8")
     expect(stored).toMatch(/^Ask for the name first\.\n\nThe review of task #1 is done/)
     expect(words).toContain(stored.trim())
