@@ -1,7 +1,7 @@
 import type { TextareaRenderable } from "@opentui/core"
 import { createResource, createSignal, Match, onMount, Show, Switch } from "solid-js"
 import { judgeSendBack, refusalText } from "../../core/rules.ts"
-import { displayable, fit } from "../../core/text.ts"
+import { displayableLines, fit } from "../../core/text.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
 import { openConfirm } from "./confirm.tsx"
@@ -174,6 +174,5 @@ function Preview(props: {
 
 /** The server half made it displayable already; whatever else is kept is made so here. */
 function initialText(text: string): string {
-  const lines = text.split("\n").map((line) => displayable(line))
-  return text === "" ? "" : ["", "", ...lines].join("\n")
+  return text === "" ? "" : `\n\n${displayableLines(text).join("\n")}`
 }
