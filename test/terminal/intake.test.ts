@@ -145,7 +145,7 @@ describe("a split", () => {
       await tui.press("3")
       await tui.waitFor(onBoard(`#${number} under the cursor`, (seen) => seen.selected?.number === number))
       await tui.press("a")
-      await tui.waitFor("Enter merges")
+      await tui.waitFor(/into main at [0-9a-f]{7}/)
       expect(model.requests.some((request) => request.lastUser.startsWith(`Please do task #${next}`))).toBe(false)
       await tui.press("enter")
       await tui.waitFor(cardIn(next, "review", "no findings"))
