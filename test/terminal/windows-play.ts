@@ -155,6 +155,22 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
     return press(tui, pick("backlog"), "m")
   }
 
+  /** Where the agents were slower than the hands, the two windows wait for a card and approve it at the same time. */
+  async function approveTogether() {
+    if ((await windows.tasks()).some((task) => task.merge?.state === "merged")) return
+    const [one, other] = windows.tuis
+    const seen = board(one.screen())
+    const idle = (["in_progress", "review"] as const).every((status) => seen.column(status).cards.length === 0)
+    if (idle) await press(one, seen.column("backlog").cards[0], "m")
+    const ready = (screen: string) =>
+      board(screen)
+        .column("review")
+        .cards.find((card) => card.lines.some(isApprovable))
+    const card = ready(await one.waitFor((screen) => ready(screen) !== undefined, PATIENCE))!
+    await other.waitFor((screen) => ready(screen)?.number === card.number, PATIENCE)
+    await Promise.all(windows.tuis.map((tui) => approve(tui, card)))
+  }
+
   for (let round = 0; round < rounds; round++) {
     const lots = [roll(1_000), roll(1_000)]
     if (roll(3) === 0) lots[1] = lots[0]!
@@ -162,6 +178,7 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
     const running = (await windows.tasks()).filter((task) => task.lastGatedStatus === "in_progress")
     expect(running.length, `round ${round}`).toBeLessThanOrEqual(LIMIT)
   }
+  await approveTogether()
   await settled(windows, typed.length)
   await judge(windows, typed)
 }
