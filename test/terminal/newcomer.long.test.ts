@@ -81,7 +81,8 @@ describe.each(["project", "global"] as const)("installed for the %s", (where) =>
   })
 
   test("both halves are there, with the README's option in force", async () => {
-    await tui.press("ctrl+x", "k")
+    // Waits for the command, which is there as soon as the half that shows has been loaded.
+    await tui.slash("kagan")
     await sees((screen) => screen.includes("0/2") && !/connecting|look only/.test(screen))
     await tui.press("q")
     await sees("ctrl+p")
