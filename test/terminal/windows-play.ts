@@ -167,7 +167,7 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
         .column("review")
         .cards.find((card) => card.lines.some(isApprovable))
     const card = ready(await one.waitFor((screen) => ready(screen) !== undefined, PATIENCE))!
-    await other.waitFor((screen) => ready(screen)?.number === card.number, PATIENCE)
+    await other.waitFor((screen) => board(screen).card(card.number)?.lines.some(isApprovable) ?? false, PATIENCE)
     await Promise.all(windows.tuis.map((tui) => approve(tui, card)))
   }
 
