@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises"
-import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { ReviewRecord } from "../../src/core/record.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { startModel, toolCalls, type Model, type RecordedRequest } from "../kit/model.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
@@ -157,48 +154,7 @@ describe("a split", () => {
   test("the task that was split is in the archive, with its answers", async () => {
     await tui.press("/")
     await tui.type("is:archived")
-    await tui.press("enter")
+    await tui.press("enter", "1")
     await tui.waitFor(cardIn(1, "backlog", "ready"))
-  })
-})
-
-describe("what was judged", () => {
-  test("S shows the figures of the board", async () => {
-    await tui.press("esc", "3")
-    await tui.waitFor(cardIn(4, "review", "no findings"))
-    await tui.press("shift+s")
-    const table = fits(await tui.waitFor("Kagan: statistics"))
-    expect(table).toMatch(/Tasks done +2 +[▁-█ ]{12} +4 tasks/)
-    expect(table).toMatch(/First pass +100% .* 2 of 2 done tasks/)
-    expect(table).toMatch(/Cost of review/)
-    await tui.press("esc")
-    await tui.waitGone("Kagan: statistics")
-  })
-
-  test("the record of a card is written where nothing of the person's is in its way, and the place is told", async () => {
-    await tui.press("enter")
-    await tui.waitFor("Type to narrow the actions")
-    await tui.type("review record")
-    await tui.press("enter")
-    await tui.waitFor("Review record of #4")
-    await tui.type("README")
-    await tui.press("enter")
-    await tui.waitFor("is no review record")
-    await tui.press("esc", "enter")
-    await tui.waitFor("Type to narrow the actions")
-    await tui.type("review record")
-    await tui.press("enter")
-    await tui.waitFor("Review record of #4")
-    await tui.press("enter")
-    await tui.waitFor("the record is in")
-    const place = join(box.repo.dir, ".git/kagan/records/4-greet-in-three-languages")
-    const record = JSON.parse(await readFile(`${place}.json`, "utf8")) as ReviewRecord
-    expect(record).toMatchObject({
-      task: { number: 4, column: "review", title: "Greet in three languages" },
-      intake: { state: "waived", waived: "Agreed in the intake of #1" },
-      reviews: [{ generation: 1, reported: true, summary: "I have read it." }],
-    })
-    expect(record.snapshots.at(-1)!.commit).toBe(record.reviews[0]!.snapshot)
-    expect(await readFile(`${place}.md`, "utf8")).toContain("# Review record of #4: Greet in three languages")
   })
 })
