@@ -119,7 +119,7 @@ describe("a base that moves on", () => {
 
   test("done without merge keeps the branch and says how to publish it", async () => {
     await tui.press("3", "g", "enter")
-    await tui.waitFor("Actions")
+    await tui.waitFor("Done without merge")
     await tui.type("without merge")
     await tui.press("enter")
     await tui.waitFor("#2 done without merge: why?")
