@@ -154,6 +154,8 @@ async function finish(
     return merge.state === "merged" ? { ...now, merge, status: "done", lastGatedStatus: "done" } : { ...now, merge }
   })
   if (!updated.ok) return err({ text: updated.error.text })
+  // Another window has written it down already.
+  if (!updated.value.changed) return ok()
   const text =
     merge.state === "merged"
       ? `merged into ${merge.target} as ${merge.commit?.slice(0, 7)}`
