@@ -86,6 +86,10 @@ describe("what cannot be known before it runs", () => {
     expect(denied("f() { f; f; }; f; git status")).toBe(false)
     expect(denied("f() { f; f; }; f; git push")).toBe(true)
     expect(denied(`echo ${"x".repeat(200_000)}`)).toBe(true)
+    expect(denied(`x='f() { true; }; eval "$x"'; eval "$x"`)).toBe(false)
+    // A text that may run itself again, since its variable is only perhaps replaced.
+    expect(denied(`x='true && x='\\''git log --grep push'\\''; eval "$x"'; eval "$x"`)).toBe(false)
+    expect(denied(`x='true && x='\\''git push'\\''; eval "$x"'; eval "$x"`)).toBe(true)
   })
 
   test("the agent is told why, and what to do instead", () => {

@@ -12,7 +12,7 @@ import { combine, UNKNOWN, type Fields, type Ways } from "./fields.ts"
 import { launched, quote, type Launch } from "./launchers.ts"
 import { printed } from "./printed.ts"
 import { builtin } from "./builtins.ts"
-import { assign, innerScope, lookUp, makeScope, type Scope } from "./scope.ts"
+import { assign, fingerprint, innerScope, lookUp, makeScope, type Scope } from "./scope.ts"
 import { expandText, expandWord, textOf } from "./words.ts"
 
 /** A program that would run, its words as far as they are known, and what is set for it alone. */
@@ -42,12 +42,23 @@ export function makeShellRun(visit: (call: Call, run: ShellRun) => string | unde
   let calls = 0
   let depth = 0
   let incomplete = false
+  /** The texts that are being gone through, each with what was known when it began again inside of itself. */
+  const open: { readonly text: string; readonly known: string | undefined }[] = []
 
   function script(text: string, scope: Scope): string {
     if (text.trim() === UNKNOWN || text.trim() === "") return UNKNOWN
+    const again = open.filter((one) => one.text === text)
+    const known = again.length > 0 ? fingerprint(scope) : undefined
+    // A text that may run itself (`x='true && x=…; eval "$x"'`) would show the same programs for ever.
+    if (again.some((one) => one.known !== undefined && one.known === known)) return UNKNOWN
     const tree = parse(text)
     if (tree.errors?.length) incomplete = true
-    return node(tree, scope)
+    open.push({ text, known })
+    try {
+      return node(tree, scope)
+    } finally {
+      open.pop()
+    }
   }
 
   function list(nodes: readonly SyntaxNode[], scope: Scope): string {

@@ -42,6 +42,12 @@ export function innerScope(scope: Scope, input: string = scope.input): Scope {
   }
 }
 
+/** Equal for two scopes in which the same text does the same. */
+export function fingerprint(scope: Scope): string {
+  const { vars, functions, aliases, files, positional, input, folder, maybe } = scope
+  return JSON.stringify([[...vars], [...functions], [...aliases], [...files], positional, input, folder, maybe])
+}
+
 export function assign(scope: Scope, name: string, ways: Ways): void {
   const before = scope.vars.get(name)
   scope.vars.set(name, scope.maybe && before ? oneOf([...before, ...ways]) : ways)
