@@ -28,6 +28,7 @@ beforeAll(() => {
     symlinkSync(join(checkout, "node_modules", name), join(small, "node_modules", name))
   }
   write("src/server.ts", "export default {}\n")
+  write("src/cli.ts", "#!/usr/bin/env node\n")
   write("src/tui.tsx", "export default {}\n")
   write("test/core/good.test.ts", 'import { test } from "vitest"\ntest("one", () => {})\ntest("two", () => {})\n')
   write(

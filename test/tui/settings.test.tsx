@@ -194,7 +194,7 @@ test.each([
     })
     await stage.press("s")
     stage.shows("Send #1 back")
-    if (asks) stage.shows("is another one worth it?")
-    else stage.showsNot("is another one worth it?")
+    if (asks) stage.shows("Is another one worth it?")
+    else stage.showsNot("Is another one worth it?")
   },
 )
