@@ -32,8 +32,6 @@ export type ActionParts = {
   interrupt(sessionID: string): void
   /** Runs the making of one part of a task, so that its claim counts as alive meanwhile. */
   claiming(sessionID: string, part: HelperRole | "worker", action: () => Promise<Outcome>): Promise<Outcome>
-  /** A place in progress may have become free. */
-  placeFreed(): void
 }
 
 /** What an action came to: its result, and whether another look makes sense at once. */
@@ -82,7 +80,7 @@ export async function execute(parts: ActionParts, action: Action, task: Task, fa
     case "answer_words":
       return more(await answerWords(project, task, action.ended))
     case "enter_review":
-      return more(await enterReview(parts, task))
+      return more(await enterReview(parts.project, task))
     case "take_snapshot":
       return more(await work.takeSnapshot(task))
     case "run_checks":
@@ -109,7 +107,6 @@ async function judge(parts: ActionParts, wish: Status, task: Task, facts: LookFa
     return { result: DONE, again: true }
   }
   if (judged.value.verdict.kind === "queued") return { result: DONE, again: false }
-  parts.placeFreed()
   return { result: DONE, again: true }
 }
 
@@ -169,8 +166,7 @@ async function answerWords(project: Project, task: Task, ended: string): Promise
   return woken
 }
 
-async function enterReview(parts: ActionParts, task: Task): Promise<Outcome> {
-  const { project } = parts
+async function enterReview(project: Project, task: Task): Promise<Outcome> {
   const seen = task.meta
   const entered = await project.tasks.update(seen.sessionID, (meta) => {
     if (meta.status !== "in_progress" || columnOf(meta) !== "in_progress") return undefined
@@ -189,7 +185,6 @@ async function enterReview(parts: ActionParts, task: Task): Promise<Outcome> {
   if (entered.ok && entered.value.changed) {
     const text = "entered Review: turn finished"
     await project.remember(seen.sessionID, { kind: "move", text, from: "in_progress", to: "review" })
-    parts.placeFreed()
   }
   return entered
 }

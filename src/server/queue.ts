@@ -56,6 +56,12 @@ export function mayStart({ meta }: Task, records: Siblings, limit: number): bool
   })
 }
 
+/** What others in the queue go by in a task: where this changes, `mayStart` may answer otherwise for them. */
+export function countsAs(meta: TaskMeta): string {
+  const away = Boolean(meta.trashedAt || meta.archivedAt)
+  return [columnOf(meta), away, Boolean(meta.awaiting), isSettingUp(meta)].join(" ")
+}
+
 /** Nothing starts in a worktree whose setup runs, or failed and was not waived. */
 function isSettingUp({ setup }: TaskMeta): boolean {
   return setup?.state === "running" || setup?.state === "failed"

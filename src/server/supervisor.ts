@@ -15,7 +15,7 @@ import { makeFamily, type Family } from "./family.ts"
 import { failed, judgeWish, type Asking } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { makeOccupancy, type Occupancy } from "./occupancy.ts"
-import { mayStart, metaOf } from "./queue.ts"
+import { countsAs, mayStart, metaOf } from "./queue.ts"
 import { makeRollCall } from "./roll-call.ts"
 import { fromRecord, hasWork, isActive } from "./standing.ts"
 import type { ReviewFacts } from "./snapshot.ts"
@@ -93,6 +93,8 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
   const signs = new Map<string, number>()
   /** The worktree of each task, as far as it is known without asking the host. */
   const places = new Map<string, string>()
+  /** What the cards in the queue go by, as it was last seen of each task. */
+  const counted = new Map<string, string>()
   const shown: ShownFacts = makeShownFacts((facts) => project.push({ type: "facts", facts }))
   let cancelTimer: (() => void) | undefined
   let disposed = false
@@ -136,7 +138,6 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       )
     },
     claiming,
-    placeFreed: lookAtQueued,
   }
 
   function taskOf(sessionID: string): string | undefined {
@@ -197,6 +198,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       if (!read.ok) return unread(sessionID, read.error)
       const { task } = read.value
       known.add(sessionID)
+      stands(task)
       rollCall.saw(read.value.session)
       parts.saw(task)
       const worktree = await project.trees.worktree(task.meta)
@@ -282,7 +284,16 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     if (task && thought?.kind !== "busy" && !stream) void look(task)
   }
 
+  /** Whoever waits for a place or for this task is looked at as soon as it stands elsewhere, whoever moved it. */
+  function stands({ meta }: Task) {
+    const now = countsAs(meta)
+    const before = counted.get(meta.sessionID)
+    counted.set(meta.sessionID, now)
+    if (before !== undefined && before !== now) lookAtQueued()
+  }
+
   function lookAtQueued() {
+    if (disposed) return
     void tasks.records().then((records) => {
       for (const record of records) if (metaOf(record)?.awaiting) void look(record.sessionID)
     })
@@ -293,6 +304,7 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
     rollCall.forget(sessionID)
     active.delete(sessionID)
     shown.drop(sessionID)
+    if (counted.delete(sessionID)) lookAtQueued()
   }
 
   /** The one timer: armed while anything is going on, absent otherwise. */
@@ -314,12 +326,13 @@ export function makeSupervisor(parts: SupervisorParts): Supervisor {
       const read = await tasks.read(sessionID)
       if (!read.ok) return failed(read.error.text)
       const { task } = read.value
+      stands(task)
       const worktree = await project.trees.worktree(task.meta)
       const up = worktree.state === "present" && (await instanceUp(task))
       const { look: facts } = await gatherFacts(sources, task, read.value, worktree, up)
       const judged = await judgeWish(project, task, to, judgingFacts(facts), { by: "channel", ...asking })
       if (!judged.ok) return judged
-      if (judged.value.verdict.kind === "accepted") lookAtQueued()
+      stands(judged.value.task)
       return ok(judged.value.verdict)
     } finally {
       void look(sessionID)
