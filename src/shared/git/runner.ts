@@ -118,7 +118,7 @@ export function makeGit(options: GitOptions = {}): Git {
   return git
 }
 
-/** Tries again while another git process holds a lock: a few seconds in all, then the lock is named. */
+/** Tries again while another git process is in the way: a few seconds in all, then what it holds is named. */
 export async function whileLocked<T>(clock: Clock, attempt: () => GitResult<T>): GitResult<T> {
   for (const delay of [50, 100, 250, 500, 1_000, 2_000, 3_000]) {
     const answer = await attempt()
@@ -308,6 +308,12 @@ function saidNo(code: number, stderr: string, command: string, cwd: string, cloc
       { path: lock, ...(ageMs === undefined ? {} : { ageMs }) },
       stderr,
     )
+  }
+  // `git worktree add` writes this file in two steps; whoever lists the worktrees in between is refused (git 2.39).
+  const unfinished = /failed to read ((?:.*\/)?worktrees\/[^/]+\/commondir)/.exec(stderr)?.[1]
+  if (unfinished !== undefined) {
+    const path = resolve(cwd, unfinished)
+    return fail("locked", `another git process is adding a worktree, or was killed doing so: ${path}`, { path }, stderr)
   }
   const line = stderr
     .split("\n")

@@ -76,7 +76,9 @@ export async function removeWorktree(wanted: RemoveWorktree): GitResult<{ readon
     if (failed instanceof Error) return ioFailure(path, "forgetting", failed)
   } else if (state.value.kind !== "missing" || state.value.registered) {
     // --force: submodules and files that the person has just discarded; a lock would need it twice.
-    const removed = await git.run(["worktree", "remove", "--force", "--", path], { cwd: commonDir, timeoutMs: 300_000 })
+    const removed = await whileLocked(git.clock, () =>
+      git.run(["worktree", "remove", "--force", "--", path], { cwd: commonDir, timeoutMs: 300_000 }),
+    )
     if (!removed.ok) return removed
   }
   if (wanted.deleteBranch) {

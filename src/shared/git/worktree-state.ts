@@ -6,6 +6,7 @@ import { ioFailure, type GitResult } from "./failure.ts"
 import { resolveCommit } from "./history.ts"
 import { readRecord } from "./ownership.ts"
 import type { Repository } from "./repository.ts"
+import { whileLocked } from "./runner.ts"
 
 export interface WorktreeEntry {
   readonly path: string
@@ -19,7 +20,9 @@ export interface WorktreeEntry {
 
 /** Every checkout of the repository, the main one first, stale entries included. */
 export async function listWorktrees(repo: Pick<Repository, "git" | "commonDir">): GitResult<readonly WorktreeEntry[]> {
-  const answer = await repo.git.run(["worktree", "list", "--porcelain", "-z"], { cwd: repo.commonDir })
+  const answer = await whileLocked(repo.git.clock, () =>
+    repo.git.run(["worktree", "list", "--porcelain", "-z"], { cwd: repo.commonDir }),
+  )
   if (!answer.ok) return answer
   const entries: WorktreeEntry[] = []
   let fields: Record<string, string> = {}

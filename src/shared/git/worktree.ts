@@ -160,7 +160,11 @@ async function undo(repo: Repository, record: WorktreeRecord): GitResult<void> {
   if (!entries.ok) return entries
   const own = entries.value.find((entry) => entry.path === path)
   // A creation that was killed leaves its entry locked as "initializing"; the second --force is for that.
-  if (own) await git.run(["worktree", "remove", "--force", "--force", "--", path], { cwd: commonDir })
+  if (own) {
+    await whileLocked(git.clock, () =>
+      git.run(["worktree", "remove", "--force", "--force", "--", path], { cwd: commonDir }),
+    )
+  }
   if (!(await removeOurFolder(commonDir, path))) {
     return fail("path_taken", `${path} holds files that are not ours; it was left as it is`, { path })
   }

@@ -51,6 +51,31 @@ describe("creating", () => {
     expect(await clone.git("config", "--get-regexp", "^branch.")).not.toContain("kagan")
   })
 
+  test("C007 another process in the middle of adding a worktree is waited for", async () => {
+    await using it = await bench()
+    const first = { repo: it.opened, branch: "kagan/1-x", base: "main", path: join(it.side, "wt", "1") }
+    value(await createWorktree(first))
+    const common = join(it.opened.commonDir, "worktrees", "1", "commondir")
+    const words = await readFile(common)
+    // Between the two steps in which git writes it.
+    await writeFile(common, "")
+    let waits = 0
+    const git = hastyGit(() => (++waits === 2 ? writeFile(common, words) : undefined))
+    const busy = { ...it.opened, git }
+    expect((await listWorktrees(busy)).ok).toBe(true)
+    expect(waits).toBe(2)
+
+    await writeFile(common, "")
+    waits = 0
+    const second = { repo: busy, branch: "kagan/2-y", base: "main", path: join(it.side, "wt", "2") }
+    value(await createWorktree(second))
+    expect(waits).toBeGreaterThanOrEqual(2)
+    expect(await paths(it)).toHaveLength(3)
+
+    await writeFile(common, "")
+    expect(failure(await listWorktrees({ ...it.opened, git: hastyGit() }), "locked").text).toContain(common)
+  })
+
   test("C020 hooks do not run, so one that fails cannot leave half a worktree", async () => {
     await using it = await bench()
     const hooks = join(it.side, "hooks")
