@@ -134,12 +134,14 @@ export async function replaceConfig(
 ): Promise<Result<void, string>> {
   const target = await realpath(path).catch(() => path)
   const temp = `${target}.${randomUUID()}.tmp`
+  let made = false
   try {
     const mode = await stat(target).then(
       (found) => found.mode & 0o777,
       () => 0o644,
     )
     const file = await open(temp, "wx", mode)
+    made = true
     try {
       await file.writeFile(after)
       await file.chmod(mode)
@@ -151,10 +153,11 @@ export async function replaceConfig(
     const text = typeof now === "string" ? now : now.code === "ENOENT" ? undefined : now
     if (text !== before) return err(`${path} was changed meanwhile: nothing was written`)
     await rename(temp, target)
+    made = false
     return ok()
   } catch (cause) {
     return err(`${path}: ${cause instanceof Error ? cause.message : String(cause)}`)
   } finally {
-    await rm(temp, { force: true })
+    if (made) await rm(temp, { force: true })
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -170,6 +170,25 @@ describe("the two files", () => {
     }
     expect(await desk(meddling).install({ ...ask, version: "0.2.0" })).toMatchObject({ ok: false })
     expect(await readFile(SERVER(), "utf8")).toBe(before[0])
+  })
+
+  test("when the second cannot be written, the first is put back as it was, and nothing is tried out", async () => {
+    await configured()
+    // A name so long that no file can be written beside it: what replaces it has to have a longer one.
+    const long = join(box, "repo", `${"t".repeat(240)}.json`)
+    await writeFile(long, await readFile(TUI()))
+    await rm(TUI())
+    await symlink(long, TUI())
+    const before = await texts()
+    let tried = 0
+    const counting: Npm = { ...good, tryOut: async () => (tried++, ok()) }
+    const done = await desk(counting).install({ ...ask, version: "0.2.0" })
+    expect(done).toMatchObject({ ok: false, error: { kind: "failed" } })
+    expect(!done.ok && done.error.text).toMatch(
+      /^nothing is updated: .*ENAMETOOLONG.*; the old version is named again$/,
+    )
+    expect(await texts()).toEqual(before)
+    expect(tried).toBe(0)
   })
 
   test("what the person wrote beside it while it was tried out stays", async () => {
