@@ -28,6 +28,8 @@ export interface Terminal {
   type(text: string): Promise<void>
   /** Types a slash command of the host and runs it as soon as it is the one that Enter takes. */
   slash(name: string): Promise<void>
+  /** Types a command of the host that takes words behind it, and sends it when the whole line stands in the prompt. */
+  command(name: string, words: string): Promise<void>
   /** Pastes a text as a terminal does (bracketed). */
   paste(text: string): Promise<void>
   /** Clicks a cell; columns and rows count from 0, as in `lines()`. */
@@ -192,6 +194,15 @@ export async function startTerminal(
       // The host's list is narrowed late: it still has all commands when the whole name stands in the prompt.
       const first = (now: string) => /\/([\w-]+) .*\S/.exec(now)?.[1] === name
       await until(first, `waiting for /${name} to be the first of the list`, 90_000)
+      await terminal.press("enter")
+    },
+    async command(name, words) {
+      await terminal.slash(name)
+      // As long as the host's list is open, a word behind the command makes it take away all that was typed.
+      const listed = (now: string) => now.split("\n").filter((line) => line.includes(`/${name}`)).length !== 1
+      await until((now) => !listed(now), `waiting for the end of the list under /${name}`, 90_000)
+      await terminal.type(words)
+      await until((now) => now.includes(`/${name} ${words}`), `waiting for the whole of /${name}`, 90_000)
       await terminal.press("enter")
     },
     paste: (text) => send(`\x1b[200~${text}\x1b[201~`),

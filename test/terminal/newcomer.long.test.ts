@@ -89,8 +89,7 @@ describe.each(["project", "global"] as const)("installed for the %s", (where) =>
   })
 
   test("three dependent tasks are planned in a conversation, all at once", async () => {
-    await tui.type("/kagan-task Greet in three steps")
-    await tui.press("enter")
+    await tui.command("kagan-task", "Greet in three steps")
     await sees("The three tasks stand in Backlog now.")
     await tui.press("ctrl+x", "k")
     const seen = await sees(cardIn(3, "backlog"))
