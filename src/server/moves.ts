@@ -7,6 +7,7 @@ import { judgeMove, refusalText, type MoveFacts, type Refusal, type Verdict } fr
 import { columnOf, STATUS_TITLE, workingSession, type Status, type Task, type TaskMeta } from "../core/task.ts"
 import type { Project } from "./project.ts"
 import { countInProgress, openDependencies } from "./queue.ts"
+import { dropSentText } from "./sent-text.ts"
 
 export type Judged = { readonly verdict: Verdict; readonly task: Task }
 
@@ -19,10 +20,13 @@ export function failed(text: string): { readonly ok: false; readonly error: Requ
   return err({ kind: "failed", text })
 }
 
-/** How a wish came: over the channel it is judged with what was said there; else it stands in `status` already. */
+/**
+ * How a wish came: over the channel it is judged with what was said there; else it stands in `status` already. `sent`:
+ * what the next iteration begins with was stored for this wish.
+ */
 export type Asking =
   | { readonly by: "status" }
-  | { readonly by: "channel"; readonly note?: string; readonly fresh?: boolean }
+  | { readonly by: "channel"; readonly note?: string; readonly fresh?: boolean; readonly sent?: true }
 
 /**
  * Judges a wish and stores the verdict, in one write under the lock: `lastGatedStatus` never runs ahead of it. Counts of
@@ -41,6 +45,14 @@ export async function judgeWish(
   const modelUsable = wish === "in_progress" ? await usableModel(project, task.meta) : undefined
   let outcome: Result<Verdict, Refusal> = ok({ kind: "accepted" })
   let from = columnOf(task.meta)
+  /** Under the lock of the move; answers what is written instead where it cannot. */
+  const drop = async (meta: TaskMeta) => {
+    const dropped = await dropSentText(project, meta)
+    if (dropped.ok) return undefined
+    const refusal: Refusal = { kind: "invalid", text: `what was to be sent back stays: ${dropped.error.text}` }
+    outcome = err(refusal)
+    return denyMove(meta, wish, refusal, clock.now())
+  }
   const updated = await tasks.update(task.meta.sessionID, async (meta, { title, siblings }) => {
     from = columnOf(meta)
     if (from === wish) {
@@ -50,6 +62,8 @@ export async function judgeWish(
       }
       // A queued wish is taken back.
       const back = channel || meta.status === wish
+      const undropped = back && from === "review" ? await drop(meta) : undefined
+      if (undropped) return undropped
       return back ? { ...meta, status: wish, awaiting: undefined, denied: undefined } : undefined
     }
     if (!channel && meta.status !== wish) {
@@ -57,6 +71,10 @@ export async function judgeWish(
       if (meta.denied?.wish === wish) outcome = err({ kind: "invalid", text: meta.denied.text })
       return undefined
     }
+    // Nothing was sent for this one: what lies there belongs to one that was not sent in the end.
+    const again = from === "review" && wish === "in_progress"
+    const undropped = again && !channel?.sent && !meta.awaiting ? await drop(meta) : undefined
+    if (undropped) return undropped
     const others = wish === "in_progress" ? await siblings() : []
     const fresh = channel?.fresh ?? meta.awaiting?.fresh ?? options.sendBack.mode === "fresh"
     const moveFacts: MoveFacts = {

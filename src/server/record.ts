@@ -14,7 +14,7 @@ import { describe } from "./describe.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
 import { costsByTask } from "./statistics.ts"
-import { notePath } from "./send-back.ts"
+import { notePath } from "./sent-text.ts"
 
 export type WrittenRecord = { readonly markdown: string; readonly json: string; readonly text: string }
 

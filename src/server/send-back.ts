@@ -6,6 +6,7 @@ import { toFix, type Task, type TaskMeta } from "../core/task.ts"
 import { commentFindings } from "./comments.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
+import { notePath, sendBackPath } from "./sent-text.ts"
 import { lastValidator } from "./validator/last.ts"
 
 /*
@@ -37,7 +38,7 @@ export async function storeSendBack(
   if (!verdict.ok) return refused(verdict.error)
   const whole = text?.trim() ? ok(text.trim()) : await sendBackText(project, meta, meta.generation, note)
   if (!whole.ok) return failed(whole.error.text)
-  const path = project.store.paths.session(meta.sessionID).sendBack(meta.generation + 1)
+  const path = sendBackPath(project, meta.sessionID, meta.generation + 1)
   const written = await project.store.writeText(path, whole.value)
   if (!written.ok) return failed(written.error.text)
   const own = text?.trim() ? await ownWords(project, meta, text) : ok(note?.trim() ?? "")
@@ -58,14 +59,9 @@ async function ownWords(project: Project, meta: TaskMeta, text: string): Promise
   return ok(own.join("\n").trim())
 }
 
-/** Where the person's own words for the iteration `generation` stand, for the reviewer. */
-export function notePath(project: Pick<Project, "store">, sessionID: string, generation: number): string {
-  return `${project.store.paths.session(sessionID).dir}/note-${generation}.md`
-}
-
 /** What this iteration begins with: as it was sent, else (a wish that came otherwise) what the last review says. */
 export async function sentBack(project: Project, meta: TaskMeta): Promise<Result<string, Failed>> {
-  const stored = await project.store.readText(project.store.paths.session(meta.sessionID).sendBack(meta.generation))
+  const stored = await project.store.readText(sendBackPath(project, meta.sessionID, meta.generation))
   if (stored.ok) return stored
   const note = await project.store.readText(notePath(project, meta.sessionID, meta.generation))
   return sendBackText(project, meta, meta.generation - 1, note.ok ? note.value : undefined)

@@ -77,7 +77,7 @@ async function handBack(
   }
   const stored = await storeSendBack(project, task, { note })
   if (!stored.ok) return stored
-  const moved = await supervisor.move(sessionID, "in_progress", { fresh: false, note })
+  const moved = await supervisor.move(sessionID, "in_progress", { fresh: false, sent: true, note })
   if (!moved.ok) return moved
   if (moved.value.kind === "queued") return ok({ text: `${what}: it goes back to its agent, ${moved.value.text}` })
   // What is sent back is changed again: nothing that runs on it counts.

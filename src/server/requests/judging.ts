@@ -166,7 +166,11 @@ export function judgingRequests(
         if (!stored.ok) return stored
         const words = (text ?? note)?.trim()
         const fresh = (mode ?? project.options().sendBack.mode) === "fresh"
-        const moved = await supervisor.move(sessionID, "in_progress", { fresh, ...(words ? { note: words } : {}) })
+        const moved = await supervisor.move(sessionID, "in_progress", {
+          fresh,
+          sent: true,
+          ...(words ? { note: words } : {}),
+        })
         // What is sent back is changed again: nothing that runs on it counts.
         if (moved.ok && moved.value.kind === "accepted") supervisor.interrupt(sessionID)
         return moved.ok ? ok(moveReply(moved.value)) : moved

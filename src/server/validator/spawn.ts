@@ -7,7 +7,7 @@ import { readChecks } from "../checks.ts"
 import { agreed, describe } from "../describe.ts"
 import { remarkOf, type HelperFailure, type HelperSpec } from "../helper.ts"
 import type { Project } from "../project.ts"
-import { notePath } from "../send-back.ts"
+import { notePath } from "../sent-text.ts"
 import { priorRulings } from "./prior.ts"
 
 const MOST_LEFT = 100

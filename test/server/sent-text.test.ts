@@ -1,0 +1,107 @@
+import { afterEach, expect, test, vi } from "vitest"
+import type { IntakePointer } from "../../src/core/task.ts"
+import { columnIn, makeWorld, plantTask, START, type World } from "../kit/model-world.ts"
+import { over, report } from "./supervisor-model.ts"
+
+vi.setConfig({ testTimeout: 60_000 })
+
+/* What the person sent back waits with its card, goes with it, and with nothing else. */
+
+const worlds: World[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.dispose()
+})
+
+const agreed: IntakePointer = {
+  state: "waived",
+  generation: 1,
+  attempt: 0,
+  required: 0,
+  answered: 0,
+  reason: "agreed",
+  at: START,
+}
+
+/** A task whose send back waits for the place that another one holds. */
+async function queued() {
+  const world = makeWorld({ seed: 5, options: { inProgressLimit: 1 } })
+  worlds.push(world)
+  const process = world.start()
+  await world.settle()
+  const say = <T>(work: () => Promise<T>) => over(world, process.run(work))
+  const plant = () => say(() => plantTask(process, { intake: agreed }))
+  const move = (sessionID: string, to: "in_progress" | "review") =>
+    say(() => process.handlers["task.move"]({ sessionID, to }))
+  const [id, other] = [await plant(), await plant()]
+  await move(id, "in_progress")
+  await world.advance(1_000)
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(2_000)
+  const reviewer = world.task(id)!.review!.validator!.sessionID!
+  await say(() => report(process, reviewer))
+  process.run(() => process.end(reviewer, "stop"))
+  await world.advance(2_000)
+  const rulings = [{ finding: "F1", disposition: "fix" as const }]
+  await say(() => process.handlers["findings.rule"]({ sessionID: id, rulings }))
+  await move(other, "in_progress")
+  await world.advance(1_000)
+  const text = "Only what I wrote here."
+  const sent = await say(() => process.handlers["task.sendBack"]({ sessionID: id, text, mode: "continue" }))
+  expect(sent).toMatchObject({ ok: true, value: { verdict: "queued" } })
+  await world.advance(1_000)
+  /** The place is free, and what waits has had its time. */
+  const free = async () => {
+    await say(() => process.handlers["task.trash"]({ sessionID: other, trashed: true }))
+    await world.advance(20_000)
+    expect([columnIn(world, id), world.task(id)?.generation]).toEqual(["in_progress", 2])
+  }
+  const told = () =>
+    (world.db.transcripts.get(id) ?? [])
+      .flatMap(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")))
+      .join("\n")
+  /** Somebody writes the wish into the session, past the board. */
+  const write = (status: "in_progress" | "review") =>
+    say(() => process.supervision.tasks.update(id, (meta) => ({ ...meta, status })))
+  const files = () => [...world.disk.files.keys()].filter((path) => /(send-back|note)-2\.md$/.test(path))
+  return { world, process, id, move, free, told, write, files }
+}
+
+test("a send back that waited goes with the text that was sent", async () => {
+  const { free, told, files } = await queued()
+  expect(files()).toHaveLength(2)
+  await free()
+  expect(told()).toContain("Only what I wrote here.")
+  expect(told()).not.toContain("A thing")
+})
+
+test.each(["the board", "a script"])(
+  "one that %s takes back is gone: a later one says what the review says",
+  async (by) => {
+    const { world, id, move, write, free, told, files } = await queued()
+    await (by === "the board" ? move(id, "review") : write("review"))
+    await world.advance(20_000)
+    expect(world.task(id)).toMatchObject({ status: "review", lastGatedStatus: "review" })
+    expect(world.task(id)?.awaiting).toBeUndefined()
+    expect(files()).toEqual([])
+    await write("in_progress")
+    await free()
+    expect(told()).toContain("A thing")
+    expect(told()).not.toContain("Only what I wrote here.")
+  },
+)
+
+test("one that never began, because the process died in between, does not go with another one", async () => {
+  const { world, process, id, move, write, free, told } = await queued()
+  await move(id, "review")
+  const { project } = process.supervision
+  const path = project.store.paths.session(id).sendBack(2)
+  await over(
+    world,
+    process.run(() => project.store.writeText(path, "Only what I wrote here.")),
+  )
+  await write("in_progress")
+  await free()
+  expect(told()).toContain("A thing")
+  expect(told()).not.toContain("Only what I wrote here.")
+})
