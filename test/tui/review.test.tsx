@@ -299,6 +299,31 @@ describe("the review screen", () => {
     screen.shows("Follows from the review of #26 (F1, src/webhooks/deliver.ts:43).")
   })
 
+  test("and is kept apart from what is half typed for another new task, and from what follows elsewhere", async () => {
+    const screen = await open({
+      answers: { "task.create": () => ({ sessionID: "ses_9", taskNumber: 9, text: "made" }) },
+    })
+    await screen.press("q", "n")
+    await screen.type("Half typed")
+    await screen.press("esc", "3", "v")
+    screen.shows("F1")
+    await screen.press("F")
+    await screen.type(", soon")
+    await screen.press("esc", "F")
+    screen.shows("The signature is computed once, soon")
+    await screen.press("esc", "]", "]", "F")
+    screen.showsNot("soon")
+    await screen.press("esc", "q", "n")
+    screen.shows("Half typed")
+    screen.showsNot("signature is computed")
+    await screen.press("esc", "v", "F", "enter")
+    expect(screen.server.asked().at(-1)).toMatchObject({ title: "The signature is computed once, soon" })
+    await screen.press("F")
+    screen.showsNot("soon")
+    await screen.press("esc", "q", "n")
+    screen.shows("Half typed")
+  })
+
   test("q goes back to the board", async () => {
     const screen = await open({})
     await screen.press("q")

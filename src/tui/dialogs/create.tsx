@@ -1,16 +1,32 @@
 import type { DraftReply } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
 import { TaskDialog } from "./task-dialog.tsx"
-import { endSending, formOf, keepForm, startingForm, startSending, taskOf, type DraftForm } from "./task-form.ts"
+import {
+  asideForm,
+  endSending,
+  formOf,
+  keepAside,
+  keepForm,
+  startingForm,
+  startSending,
+  taskOf,
+  type DraftForm,
+} from "./task-form.ts"
 
-/** The dialog for a new task; a `draft` that did not become one is taken up again under its id. */
-export function openCreate(app: App, draft?: DraftReply) {
+/**
+ * The dialog for a new task; a `draft` that did not become one is taken up again under its id. What is typed into it is
+ * kept under `from`, beside what `n` keeps.
+ */
+export function openCreate(app: App, draft?: DraftReply, from = draft?.id) {
   if (draft && draft.tasks.length > 1)
     return app.tell({ level: "info", text: "several tasks: r creates all, d discards them", key: draft.id })
   const kept = draft?.tasks[0]
-  const { draftID, ...initial } = draft
-    ? { ...formOf(kept ?? { title: draft.title, description: draft.description }), draftID: draft.id }
-    : startingForm(app)
+  const begun = from === undefined ? undefined : asideForm(app, from)
+  const { draftID, ...initial } =
+    begun ??
+    (draft
+      ? { ...formOf(kept ?? { title: draft.title, description: draft.description }), draftID: draft.id }
+      : startingForm(app))
   openDialog(
     app,
     () => (
@@ -18,8 +34,10 @@ export function openCreate(app: App, draft?: DraftReply) {
         app={app}
         name="New task"
         initial={initial}
-        keep={(form) => keepForm(app, { ...form, draftID })}
-        send={(form, waiver) => void create(app, { ...form, draftID }, waiver)}
+        keep={(form) =>
+          from === undefined ? keepForm(app, { ...form, draftID }) : keepAside(app, from, { ...form, draftID })
+        }
+        send={(form, waiver) => void create(app, { ...form, draftID }, waiver, from)}
         starts
       />
     ),
@@ -27,15 +45,15 @@ export function openCreate(app: App, draft?: DraftReply) {
   )
 }
 
-async function create(app: App, form: DraftForm, waiver: string | undefined) {
+async function create(app: App, form: DraftForm, waiver: string | undefined, from: string | undefined) {
   const { draftID } = form
   app.tell({ level: "info", text: `creating: ${form.title.trim()}`, key: draftID })
-  startSending(app, form)
+  startSending(app, form, from)
   const start = waiver === undefined ? {} : { start: { waiver } }
   const answer = await app.ask("task.create", { draftID, ...taskOf(form), ...start })
-  endSending(app, form, answer.ok)
+  endSending(app, form, answer.ok, from)
   if (!answer.ok) {
-    const text = `not created: ${answer.error.text} (n has what you typed)`
+    const text = `not created: ${answer.error.text} (${from === undefined ? "n" : "where you began it"} has what you typed)`
     return app.tell({ level: "error", text, key: draftID })
   }
   app.selection.expect(answer.value.sessionID)

@@ -62,6 +62,7 @@ export function titleProblem(title: string): string | undefined {
 }
 
 const draftKey = (app: App) => `kagan.new.${app.directory()}`
+const asideKey = (app: App) => `kagan.aside.${app.directory()}`
 const sentKey = (app: App) => `kagan.sent.${app.directory()}`
 
 /** Sent by this board and not answered: what `n` opens meanwhile is another task. */
@@ -101,21 +102,37 @@ export function startingForm(app: App): DraftForm {
   return keptForm(app) ?? sentForms(app).find(({ draftID }) => !flying(app).has(draftID)) ?? newForm()
 }
 
+function asideForms(app: App): Record<string, unknown> {
+  const kept = app.host.kv.get<unknown>(asideKey(app))
+  return typeof kept === "object" && kept !== null ? { ...kept } : {}
+}
+
+/** What was typed where a task begins from something else (`from` names it) and was not sent; `n` keeps its own. */
+export const asideForm = (app: App, from: string) => readForm(asideForms(app)[from])
+
+export function keepAside(app: App, from: string, form: DraftForm | undefined) {
+  const { [from]: _, ...others } = asideForms(app)
+  app.host.kv.set(asideKey(app), form ? { ...others, [from]: { ...form, after: [...form.after] } } : others)
+}
+
 export function keepForm(app: App, form: DraftForm) {
   app.host.kv.set(draftKey(app), { ...form, after: [...form.after] })
 }
 
-export function startSending(app: App, form: DraftForm) {
+export function startSending(app: App, form: DraftForm, from?: string) {
+  if (from !== undefined) keepAside(app, from, undefined)
   flying(app).add(form.draftID)
   app.host.kv.set(sentKey(app), [...sentForms(app).filter(({ draftID }) => draftID !== form.draftID), form])
   if (keptForm(app)?.draftID === form.draftID) app.host.kv.set(draftKey(app), undefined)
 }
 
-export function endSending(app: App, form: DraftForm, created: boolean) {
+export function endSending(app: App, form: DraftForm, created: boolean, from?: string) {
   flying(app).delete(form.draftID)
   app.host.kv.set(
     sentKey(app),
     sentForms(app).filter(({ draftID }) => draftID !== form.draftID),
   )
-  if (!created && !keptForm(app)) keepForm(app, form)
+  if (created) return
+  if (from !== undefined) keepAside(app, from, form)
+  else if (!keptForm(app)) keepForm(app, form)
 }

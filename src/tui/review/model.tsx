@@ -332,7 +332,8 @@ export function createReview(
     const description = one
       ? `Follows from ${from}.\n${one.finding.detail}`.trim()
       : `Follows from #${taskNumber} ${task.entry.title}.`
-    openCreate(app, { id: crypto.randomUUID(), title, description, tasks: [{ title, description }], problem: "" })
+    const draft = { id: crypto.randomUUID(), title, description, tasks: [{ title, description }], problem: "" }
+    openCreate(app, draft, `${task.id} ${one?.finding.id ?? ""}`)
   }
 
   function approve() {
