@@ -315,8 +315,10 @@ export type Requests = {
     request: { readonly sessionID: string; readonly target?: string }
     reply: {
       readonly snapshot: string
-      /** Absent: the base is a remote branch that no local one follows; it is one of `branches` then. */
+      /** Absent: the base is gone, or a remote branch that no local one follows; it is one of `branches` then. */
       readonly target?: string
+      /** Where the branch it was to go into is gone: that, in words. */
+      readonly gone?: string
       readonly branches: readonly string[]
       /** What the target is at: `expected` of an approval. */
       readonly tip: string

@@ -504,6 +504,17 @@ test("C111 after a backup of yesterday what is merged is known as merged, and wh
   expect(world.task(made)!.taskNumber).toBe(6)
 })
 
+test("a base that is gone is said with the local branches that the work can go into instead", async () => {
+  const { world, process, id } = await reviewing()
+  const { trees } = process.supervision.project
+  const gone = err({ kind: "base_gone", text: "there is no branch main" })
+  const branches = async () => ok(["next"])
+  Object.assign(trees, { landing: async () => gone, branches })
+  const preview = process.run(() => process.handlers["merge.preview"]({ sessionID: id }))
+  const value = { gone: "there is no branch main", branches: ["next"] }
+  expect(await over(world, preview)).toMatchObject({ ok: true, value })
+})
+
 test("C111 a disk that is full says so, damages nothing, and is caught up with", async () => {
   const { world, process, id } = await begin()
   const path = "/store/tasks/1.json"

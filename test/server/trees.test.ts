@@ -48,6 +48,10 @@ test("a merge lands in the base itself, or in the local branch that follows it; 
   const tip = await it.repo.commit("main went on")
   expect(must(await trees.landing(remote, commit))).toMatchObject({ target: "main", tip, behind: 1 })
   await it.repo.git("branch", "release", "main~1")
+  expect(await trees.landing({ ...remote, baseBranch: "gone" }, commit)).toMatchObject({
+    ok: false,
+    error: { kind: "base_gone", text: "there is no branch gone" },
+  })
   expect(must(await trees.landing(remote, commit, "release"))).toMatchObject({ target: "release", behind: 0 })
   expect(must(await trees.branches())).toEqual(["main", "release"])
   expect(await trees.remote()).toBe("origin")

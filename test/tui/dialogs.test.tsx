@@ -687,6 +687,25 @@ describe("approve and send back", () => {
     expect(stage.server.asked()).toMatchObject([{ type: "task.approve", target: "main", expected: TIP }])
   })
 
+  test("and also where the base is gone", async () => {
+    const preview = ({ target }: { target?: string }) => ({
+      snapshot: "s".repeat(40),
+      ...(target ? { target } : { gone: "there is no branch next" }),
+      branches: ["develop", "main"],
+      tip: TIP,
+      behind: 0,
+      conflicts: [],
+    })
+    await open({ width: 80, height: 24, sessions: ruled(0), answers: { "merge.preview": preview } })
+    await stage.press("3", "a")
+    stage.shows("Merge #1 into which branch?")
+    stage.shows("there is no branch next")
+    await stage.press("down", "enter")
+    stage.shows("into main")
+    await stage.press("enter")
+    expect(stage.server.asked()).toMatchObject([{ type: "task.approve", target: "main", expected: TIP }])
+  })
+
   test("U says what it will do and asks, and a card without a place for it says why", async () => {
     const answers = { "task.update": () => ({ text: "main is in its branch now; it is reviewed again" }) }
     await open({ width: 160, height: 45, sessions: [...ruled(0), task(2, "Young")], answers })

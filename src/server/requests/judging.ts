@@ -186,8 +186,12 @@ export function judgingRequests(
         project.trees.landing(meta, snapshot, target),
         project.trees.branches(),
       ])
-      if (!landing.ok) return failed(landing.error.text)
       if (!branches.ok) return failed(branches.error.text)
+      if (!landing.ok && landing.error.kind === "base_gone") {
+        const { text: gone } = landing.error
+        return ok({ snapshot, branches: branches.value, gone, tip: meta.baseCommit, behind: 0, conflicts: [] })
+      }
+      if (!landing.ok) return failed(landing.error.text)
       const { contained: _, ...seen } = landing.value
       return ok({ snapshot, branches: branches.value, ...seen })
     },

@@ -38,7 +38,7 @@ function Approve(props: { readonly app: App; readonly card: Card; readonly targe
     const answer = await app.ask("merge.preview", request)
     if (!open) return
     if (!answer.ok) return void setProblem(answer.error.text)
-    if (answer.value.target === undefined) return openTarget(app, card, answer.value.branches)
+    if (answer.value.target === undefined) return openTarget(app, card, answer.value)
     setLanding(answer.value)
     // Enter came first: what it said yes to is what stands there now, unless there is news.
     const news = answer.value.behind > 0 || answer.value.conflicts.length > 0
@@ -153,15 +153,19 @@ function Approve(props: { readonly app: App; readonly card: Card; readonly targe
   )
 }
 
-/** No local branch follows the task's remote base: the person says where it goes. */
-function openTarget(app: App, card: Card, branches: readonly string[]) {
+/** Its base is gone, or a remote branch that no local one follows: the person says where it goes. */
+function openTarget(app: App, card: Card, { branches, gone }: Landing) {
   const { meta } = card.entry
   openDialog(app, () => {
     const space = useDialogSpace()
     return (
       <DialogFrame title={`Merge #${meta.taskNumber} into which branch?`} hint="Enter chooses · Esc cancels">
         <Paragraph
-          text={`Its base ${meta.baseBranch} is a remote branch that no local branch follows.`}
+          text={
+            gone === undefined
+              ? `Its base ${meta.baseBranch} is a remote branch that no local branch follows.`
+              : `It was to go into its base, but ${displayable(gone)}.`
+          }
           width={space.width()}
           tone="muted"
           most={2}
