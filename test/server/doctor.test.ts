@@ -199,7 +199,7 @@ describe("worktrees", () => {
     await store.writeJson(store.paths.record(taskNumber), { title: "T", sessionID: kagan.sessionID, kagan })
   }
 
-  test("one that a task names is no finding; without a task it is removed, its branch stays", async () => {
+  test("C111 one that a task names is no finding; with neither record nor session it is removed, its branch stays", async () => {
     const tree = await it.task("one")
     await plant(1, tree.dir)
     expect(await find(`worktree:${tree.dir}`)).toBeUndefined()
@@ -210,7 +210,7 @@ describe("worktrees", () => {
     expect(await it.repo.git("branch", "--list", "kagan/one")).toContain("kagan/one")
   })
 
-  test("one without a task that holds work is kept, and what would be lost is said", async () => {
+  test("C111 one with neither record nor session that holds work is kept, and what would be lost is said", async () => {
     const tree = await it.task("two")
     await tree.write("new.txt", "work")
     const answer = await repair(patient(), `worktree:${tree.dir}`)

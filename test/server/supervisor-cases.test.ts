@@ -504,6 +504,23 @@ test("C111 after a backup of yesterday what is merged is known as merged, and wh
   expect(world.task(made)!.taskNumber).toBe(6)
 })
 
+test("what is in the trash is known after a restart too, and comes back", async () => {
+  const { world, process, id } = await begin()
+  const trash = (by: Process, trashed: boolean) =>
+    over(
+      world,
+      by.run(() => by.handlers["task.trash"]({ sessionID: id, trashed })),
+    )
+  await trash(process, true)
+  world.kill(process)
+  const next = world.start()
+  await world.advance(5_000)
+  const facts = next.run(() => next.supervision.supervisor.facts())
+  expect(facts).toMatchObject([{ sessionID: id, source: "session", worktree: "present" }])
+  expect(await trash(next, false)).toMatchObject({ ok: true })
+  expect(world.task(id)?.trashedAt).toBeUndefined()
+})
+
 test("a base that is gone is said with the local branches that the work can go into instead", async () => {
   const { world, process, id } = await reviewing()
   const { trees } = process.supervision.project
