@@ -46,6 +46,7 @@ describe.each([
   ["from a registry, for the project", (): string => "opencode-kagan", false],
   ["from a registry, for all projects", (): string => "opencode-kagan", true],
   ["from a folder, for the project", (): string => folder, false],
+  ["from a folder, for all projects", (): string => folder, true],
 ] as const)("%s", (_what, spec, global) => {
   test("it names both halves, and both run", { timeout: 900_000 }, async () => {
     await using box = await makeSandbox({ model, plugin: false, where: global ? "project" : "global" })
@@ -64,6 +65,38 @@ describe.each([
     await tui.quit()
   })
 })
+
+test("/kagan-update at 80×24: the newer version is named in both files, and the board asks for a restart", async () => {
+  await using box = await makeSandbox({ model, plugin: "opencode-kagan", where: "project" })
+  Object.assign(box.env, registry.env)
+  const tui = await startTui(box, { cols: 80, rows: 24, env: { npm_config_offline: undefined } })
+  await tui.waitFor("ctrl+p", 300_000)
+  await tui.slash("kagan")
+  await tui.waitFor((screen) => screen.includes("0/2") && !/connecting|look only/.test(screen), 300_000)
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"))
+  const [half, version] = ["export default {}\n", "99.0.0"]
+  const files = {
+    "package.json": JSON.stringify({ ...manifest, version }),
+    "dist/server.js": half,
+    "dist/tui.js": half,
+  }
+  await registry.publish(files)
+  await tui.press("q")
+  await tui.waitFor("ctrl+p")
+  await tui.slash("kagan-update")
+  await tui.waitFor("Update to 99.0.0", 300_000)
+  await tui.press("y")
+  await tui.waitFor((screen) => screen.replace(/\s+/g, " ").includes(": restart OpenCode"), 300_000)
+  for (const name of ["opencode", "tui"]) {
+    const config = JSON.parse(await readFile(join(box.repo.dir, `${name}.json`), "utf8"))
+    expect(config.plugin).toEqual(["opencode-kagan@99.0.0"])
+  }
+  await tui.press("esc")
+  await tui.waitGone("Kagan: update")
+  await tui.press("ctrl+x", "k")
+  await tui.waitFor("restart for 99.0.0")
+  await tui.quit()
+}, 900_000)
 
 async function first(paths: readonly string[]): Promise<string> {
   for (const path of paths) if (await stat(path).catch(() => undefined)) return path
