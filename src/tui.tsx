@@ -22,6 +22,7 @@ const plugin: TuiPluginModule & { id: string } = {
       version: typeof __KAGAN_VERSION__ === "string" ? __KAGAN_VERSION__ : "0.0.0",
       hostVersion: api.app.version,
       spec: meta.spec,
+      attached: process.argv.slice(2).find((word) => !word.startsWith("-")) === "attach",
       options,
       time: systemTime,
       env: process.env,

@@ -10,6 +10,7 @@ import type { Inject } from "../shared/inject.ts"
 import type { Gate } from "../shared/prompt-async-gate.ts"
 import type { HostEvent } from "../shared/session-event.ts"
 import type { SessionState } from "../shared/session-state.ts"
+import { copiedFrom } from "../shared/store/home.ts"
 import { openStore } from "../shared/store.ts"
 import { boardText } from "./board-text.ts"
 import type { ServerChannel } from "./channel.ts"
@@ -86,6 +87,12 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   const id = await store.repoID()
   if (!id.ok) return err({ text: `the repository's Kagan folder: ${id.error.text}` })
   const repo = id.value
+  const original = await copiedFrom(repository.commonDir)
+  if (!original.ok) return err({ text: `the repository's Kagan folder: ${original.error.text}` })
+  if (original.value !== undefined) {
+    const text = `a copy of ${original.value}, where the cards are: remove ${store.dir} and restart OpenCode for a board of its own`
+    return err({ text })
+  }
   const options = liveOptions(input.options, () => {
     input.channel.push(repo, { type: "options", options: options.now(), problems: options.problems() })
     // A higher limit may let go on what is queued.

@@ -46,6 +46,8 @@ export function createApp(input: {
   readonly hostVersion: string
   /** How the host's config names this plugin. */
   readonly spec: string
+  /** The server runs in another process (`opencode attach`), where no channel reaches. */
+  readonly attached?: boolean
   /** Of our entry in `tui.json`: what concerns the screen. */
   readonly options?: unknown
   readonly time: Time
@@ -191,9 +193,15 @@ export function createApp(input: {
     }
 
     /** Whether the host's config names us at all: a server half that is listed and silent has another trouble. */
-    const listed = () => (host.state.config.plugin ?? []).some((entry) => specOf(entry).includes("kagan"))
+    const listed = () =>
+      (host.state.config.plugin ?? []).some((entry) => specOf(entry) === input.spec || specOf(entry).includes("kagan"))
     const blocked = () =>
-      linkProblem(link(), { listed: listed(), spec: input.spec, file: `${directory() || "."}/opencode.json` })
+      linkProblem(link(), {
+        listed: listed(),
+        attached: input.attached ?? false,
+        spec: input.spec,
+        file: `${directory() || "."}/opencode.json`,
+      })
 
     /** Why a request would be in vain; while the halves look for each other it waits for them. */
     const unable = () => (link().kind === "connecting" ? undefined : blocked())

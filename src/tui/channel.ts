@@ -201,7 +201,7 @@ export function makeLink(input: {
 /** Why the board can only look, in one sentence; undefined when it can act. */
 export function linkProblem(
   state: LinkState,
-  config?: { readonly spec: string; readonly file: string; readonly listed: boolean },
+  config?: { readonly spec: string; readonly file: string; readonly listed: boolean; readonly attached: boolean },
 ): string | undefined {
   switch (state.kind) {
     case "up":
@@ -209,6 +209,8 @@ export function linkProblem(
     case "connecting":
       return "waiting for Kagan's server half"
     case "missing":
+      if (config?.attached)
+        return "Kagan shows, but cannot act in an attached window: start opencode in the repository itself"
       return config?.listed
         ? "Kagan shows, but cannot act: its server half does not answer; restart OpenCode, or see its log"
         : `Kagan shows, but cannot act: add "${config?.spec ?? "opencode-kagan"}" to "plugin" in ${config?.file ?? "opencode.json"}`

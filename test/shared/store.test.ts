@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
-import { mkdir, readdir, utimes } from "node:fs/promises"
+import { cp, mkdir, readdir, rename, rm, symlink, utimes } from "node:fs/promises"
 import { hostname, tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeEach, describe, expect, it } from "vitest"
 import { systemClock } from "../../src/shared/clock.ts"
 import { openStore, type Store } from "../../src/shared/store.ts"
+import { copiedFrom } from "../../src/shared/store/home.ts"
 import { manualClock, settle } from "../kit/clock.ts"
 
 const root = mkdtempSync(join(tmpdir(), "kagan-store-"))
@@ -127,6 +128,33 @@ describe("the repository's id", () => {
     await mkdir(store.dir, { recursive: true })
     writeFileSync(join(store.dir, "id"), "")
     expect(await store.repoID()).toMatchObject({ ok: false, error: { kind: "torn" } })
+  })
+})
+
+describe("the repository's home", () => {
+  it("tells a copy from a repository that was moved, or is reached by another path", async () => {
+    await store.repoID()
+    expect(value(await copiedFrom(common))).toBeUndefined()
+    const [copy, moved, other] = ["copy", "moved", "other"].map((name) => `${common}-${name}`) as [
+      string,
+      string,
+      string,
+    ]
+    await cp(common, copy, { recursive: true })
+    expect(value(await copiedFrom(copy))).toBe(common)
+    expect(value(await copiedFrom(copy))).toBe(common)
+    expect(value(await copiedFrom(common))).toBeUndefined()
+    await symlink(common, other)
+    expect(value(await copiedFrom(other))).toBeUndefined()
+    await rename(common, moved)
+    expect(value(await copiedFrom(moved))).toBeUndefined()
+    expect(value(await copiedFrom(moved))).toBeUndefined()
+    await rename(moved, common)
+    // On its own id a copy is a repository like any other.
+    await rm(join(copy, "kagan"), { recursive: true })
+    await openStore(copy, { clock: systemClock }).repoID()
+    expect(value(await copiedFrom(copy))).toBeUndefined()
+    await Promise.all([copy, other].map((path) => rm(path, { recursive: true })))
   })
 })
 

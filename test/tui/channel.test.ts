@@ -196,11 +196,12 @@ describe("what the server half hears and tells", () => {
   })
 
   test("why the board can only look is one sentence", () => {
-    const config = { spec: "opencode-kagan", file: "/r/opencode.json", listed: false }
+    const config = { spec: "opencode-kagan", file: "/r/opencode.json", listed: false, attached: false }
     expect(linkProblem({ kind: "missing" }, config)).toBe(
       'Kagan shows, but cannot act: add "opencode-kagan" to "plugin" in /r/opencode.json',
     )
     expect(linkProblem({ kind: "missing" }, { ...config, listed: true })).toContain("its server half does not answer")
+    expect(linkProblem({ kind: "missing" }, { ...config, attached: true })).toContain("in an attached window")
     expect(linkProblem({ kind: "up", ...HELLO })).toBeUndefined()
     expect(linkProblem({ kind: "up", ...HELLO, readOnly: "no git here" })).toBe("no git here")
   })
