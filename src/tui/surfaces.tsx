@@ -66,7 +66,7 @@ function taskOf(app: App, sessionID: string) {
 
 function summary(app: App): Segment[] {
   const { board } = app
-  if (board.state.phase !== "ready" || board.all().length === 0) return []
+  if (board.state.phase !== "ready" || board.total() === 0) return []
   const needing = board.needing().length
   return joined(
     [

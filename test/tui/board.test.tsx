@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest"
 import { DEFAULT_OPTIONS } from "../../src/core/options.ts"
 import { width as cells } from "../../src/core/text.ts"
+import { createBoard } from "../../src/tui/board/store.tsx"
 import { facts, inReview, task, workingDay } from "./cards.ts"
 import { HOSTILE_TITLES } from "./hostile.ts"
-import { openStage, THEME, VERSION, type Stage, type StageOptions } from "./stage.tsx"
+import { openStage, START, THEME, VERSION, type Stage, type StageOptions } from "./stage.tsx"
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -269,13 +270,53 @@ describe("a thousand cards (C072)", () => {
       drawn.lines = 0
       stage.app.board.take(task(count, "Out of sight, renamed", { lastGatedStatus: "review" }))
       await stage.settle()
-      return { key, unseen: drawn.lines }
+      const unseen = drawn.lines
+      drawn.lines = 0
+      // One on the screen that says what it said, and the whole list once more.
+      stage.app.board.take(task(4, "Task 4"))
+      stage.app.board.load(
+        many(count).with(count - 1, task(count, "Out of sight, renamed", { lastGatedStatus: "review" })),
+      )
+      await stage.settle()
+      const same = drawn.lines
+      drawn.lines = 0
+      stage.app.board.take(task(count + 1, "New, at the end of a long column"))
+      await stage.settle()
+      return { key, unseen, same, fresh: drawn.lines }
     }
     const few = await linesOf(60)
     stage.close()
     expect(await linesOf(1_000)).toEqual(few)
-    expect(few).toEqual({ key: expect.any(Number), unseen: 0 })
+    expect(few).toEqual({ key: expect.any(Number), unseen: 0, same: 0, fresh: expect.any(Number) })
     expect(few.key).toBeLessThan(30)
+    // What counts the cards, and no card.
+    expect(few.fresh).toBeLessThan(6)
+  })
+
+  test("of an event only its own card's state is told anew, and the other columns stay the same lists", () => {
+    const toldBy = (count: number) => {
+      let told = 0
+      const now = () => (told++, START)
+      const board = createBoard({ now, stallAfter: () => 600, scope: () => "active", matches: () => undefined })
+      board.load(many(count))
+      expect(told).toBe(count)
+      told = 0
+      const before = board.columns()
+      board.take(task(count + 1, "New"))
+      expect(board.needing()).toContain(`ses_${count + 1}`)
+      board.takeFacts(facts(count + 1, { doing: "reads" }))
+      board.take(task(count + 1, "New, and moved", { lastGatedStatus: "done" }))
+      expect(board.columns().done.at(-1)).toBe(`ses_${count + 1}`)
+      board.forget(`ses_${count + 1}`)
+      expect(board.columns().review).toBe(before.review)
+      expect(board.columns()).toEqual(before)
+      board.dispose()
+      return told
+    }
+    const few = toldBy(60)
+    expect(few).toBeGreaterThan(0)
+    expect(few).toBeLessThan(6)
+    expect(toldBy(1_000)).toBe(few)
   })
 
   test("a description of 100 KB is not drawn on the board, and a hundred events a key are not seen", async () => {

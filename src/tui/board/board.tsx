@@ -139,7 +139,7 @@ function sentence(app: ReturnType<typeof useApp>): Segment[][] | undefined {
       [muted("Close the board (q) and open it again to retry.")],
     ]
   }
-  if (board.all().length > 0 || board.state.drafts.length > 0) return undefined
+  if (board.total() > 0 || board.state.drafts.length > 0) return undefined
   const why = app.blocked()
   if (why !== undefined && app.link().kind !== "connecting") return [[{ text: why, tone: "warning" }]]
   return [

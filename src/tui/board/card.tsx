@@ -20,19 +20,19 @@ export function CardView(props: {
 }) {
   const app = useApp()
   let box: BoxRenderable | undefined
-  const lines = (): readonly Segment[][] => (isDraftCard(props.id) ? draftLines() : taskLines())
+  const card = createMemo(() => app.board.card(props.id))
 
   /** Told by the minute, so that the passing of time draws nothing anew. */
   const age = createMemo(() => {
-    const merge = app.board.card(props.id)?.entry.meta.merge
+    const merge = card()?.entry.meta.merge
     const done = merge?.state === "merged" || merge?.state === "left"
     return done && app.now() - merge.at >= 60_000 ? duration(app.now() - merge.at) : undefined
   })
 
   function taskLines(): Segment[][] {
-    const card = app.board.card(props.id)
-    if (!card) return []
-    const { entry } = card
+    const it = card()
+    if (!it) return []
+    const { entry } = it
     const after = (entry.meta.dependsOn ?? []).filter((number) => {
       const other = app.board.byNumber(number)
       return other !== undefined && (other.meta.lastGatedStatus ?? other.meta.status) !== "done"
@@ -40,11 +40,11 @@ export function CardView(props: {
     const [title, state, facts] = cardLines({
       title: entry.title,
       meta: entry.meta,
-      run: card.run(),
-      facts: card.facts(),
-      progress: card.progress(),
-      cost: card.cost(),
-      pending: card.pending(),
+      run: it.run(),
+      facts: it.facts(),
+      progress: it.progress(),
+      cost: it.cost(),
+      pending: it.pending(),
       ...(age() === undefined ? {} : { age: age()! }),
       selected: props.selected,
       glyphs: app.glyphs,
@@ -66,6 +66,8 @@ export function CardView(props: {
     ]
   }
 
+  /** Put into words once for the three of them. */
+  const lines = createMemo((): readonly Segment[][] => (isDraftCard(props.id) ? draftLines() : taskLines()))
   const line = (index: number): Segment[] => [
     props.selected ? { text: app.glyphs.bar, tone: "primary" } : { text: " " },
     { text: index === 0 ? "" : "  " },

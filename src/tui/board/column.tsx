@@ -21,7 +21,7 @@ export function Column(props: {
   const [isOver, setOver] = createSignal(false)
   const [scrolled, setScrolled] = createSignal<{ first: number; cursor?: string }>({ first: 0 })
   const inner = () => props.width - 2
-  const ids = () => app.board.columns()[props.status]
+  const ids = createMemo(() => app.board.columns()[props.status])
   const focused = () => app.selection.column() === props.status
   const cursor = () => (focused() ? app.selection.card() : undefined)
 
@@ -137,6 +137,6 @@ export function columnCount(app: Counting, status: Status): string {
 
 /** What stands beside the count: who waits for a place. */
 export function columnExtra(app: Counting, status: Status): string {
-  const queued = app.board.queued()
-  return status === "in_progress" && queued > 0 ? `+${queued} queued` : ""
+  const queued = status === "in_progress" ? app.board.queued() : 0
+  return queued > 0 ? `+${queued} queued` : ""
 }

@@ -1,4 +1,14 @@
-import { batch, createMemo, createRoot, createSignal, mapArray, untrack, type Accessor } from "solid-js"
+import {
+  batch,
+  createComputed,
+  createMemo,
+  createRoot,
+  createSignal,
+  getOwner,
+  onCleanup,
+  untrack,
+  type Accessor,
+} from "solid-js"
 import { createStore, produce, reconcile, unwrap } from "solid-js/store"
 import { runState, type RunState, type TaskFacts } from "../../core/board.ts"
 import { readKagan } from "../../core/codec.ts"
@@ -13,6 +23,7 @@ import {
   type WorkerMeta,
 } from "../../core/task.ts"
 import type { Session } from "../client.ts"
+import { byStatus, makeShelves, type Shelf } from "./shelves.ts"
 
 /** A task as the board holds it: what its session says, nothing derived. */
 export type TaskEntry = Task & {
@@ -42,19 +53,10 @@ type State = {
   pending: Record<string, string>
 }
 
-/** Where a card stands. */
-export type Place = {
-  readonly shelf: "active" | "archived" | "trashed"
-  readonly column: Status
-  readonly order: number
-  readonly number: number
-}
-
 /** What a view needs of one task; every member is live. */
 export type Card = {
   readonly id: string
   readonly entry: TaskEntry
-  readonly place: Accessor<Place>
   readonly run: Accessor<RunState>
   /** Spent on the task, its helpers and its worker. */
   readonly cost: Accessor<number>
@@ -79,7 +81,7 @@ export function createBoard(input: {
   readonly now: Accessor<number>
   readonly stallAfter: Accessor<number>
   /** Which cards the columns hold: those at work, or those put away. */
-  readonly scope: Accessor<"active" | "archived" | "trashed">
+  readonly scope: Accessor<Shelf>
   readonly matches: Accessor<((card: Card) => boolean) | undefined>
 }) {
   return createRoot((dispose) => {
@@ -95,26 +97,51 @@ export function createBoard(input: {
       pending: {},
     })
 
-    // Which tasks there are, apart from what they say: a new one must not read all the others through the store.
-    const known = new Set<string>()
-    const [listing, relist] = createSignal(undefined, { equals: false })
-    const here = createMemo(() => {
-      listing()
-      const repo = state.repo
-      const tasks = unwrap(state.tasks)
-      return untrack(() =>
-        [...known].flatMap((id) => (repo === "" || tasks[id]?.meta.repo === repo ? state.tasks[id]! : [])),
-      )
-    })
-    function setTask(id: string, entry: TaskEntry) {
-      const repo = unwrap(state.tasks)[id]?.meta.repo
-      set("tasks", id, repo === undefined ? entry : reconcile(entry))
-      if (repo === entry.meta.repo) return
-      known.add(id)
-      relist(undefined)
+    const cards = new Map<string, { readonly card: Card; readonly dispose: () => void }>()
+    const shelves = makeShelves()
+    // A card came, went or moved; a card's state became another. Who only counts reads no card through the store.
+    const [moved, tellMoved] = createSignal(undefined, { equals: false })
+    const [stirred, tellStirred] = createSignal(undefined, { equals: false })
+    const runs = new Map<string, RunState>()
+    const raw = (id: string) => unwrap(state.tasks)[id]
+    const isHere = (entry: TaskEntry) => state.repo === "" || entry.meta.repo === state.repo
+
+    function cardOf(id: string): Card | undefined {
+      const entry = state.tasks[id]
+      return entry && isHere(entry) ? cards.get(id)?.card : undefined
     }
-    const cards = mapped(here, (entry) => makeCard(entry))
-    const cardOf = (sessionID: string) => cards().get(sessionID)
+
+    function stand(id: string) {
+      const entry = raw(id)
+      const changed = entry && untrack(() => isHere(entry)) ? shelves.put(id, entry.meta) : shelves.remove(id)
+      if (changed) tellMoved(undefined)
+    }
+
+    function setTask(id: string, entry: TaskEntry) {
+      batch(() => {
+        const isKnown = raw(id) !== undefined
+        set("tasks", id, isKnown ? reconcile(entry) : entry)
+        if (!isKnown) cards.set(id, rooted(untrack(() => state.tasks[id]!)))
+        stand(id)
+      })
+    }
+
+    const owner = getOwner()
+    onCleanup(() => {
+      for (const { dispose } of cards.values()) dispose()
+    })
+    function rooted(entry: TaskEntry) {
+      return createRoot((dispose) => {
+        const card = makeCard(entry)
+        createComputed(() => {
+          const run = card.run()
+          const before = runs.get(card.id)
+          runs.set(card.id, run)
+          if (before?.kind !== run.kind || before.needsYou !== run.needsYou) tellStirred(undefined)
+        })
+        return { card, dispose }
+      }, owner)
+    }
 
     function makeCard(entry: TaskEntry): Card {
       const id = entry.meta.sessionID
@@ -133,27 +160,13 @@ export function createBoard(input: {
         for (const helperID of helperIDs(entry)) sum += state.helpers[helperID]?.cost ?? 0
         return sum
       })
-      const place = createMemo(
-        (): Place => {
-          const { meta } = entry
-          return {
-            shelf: meta.trashedAt ? "trashed" : meta.archivedAt ? "archived" : "active",
-            column: columnOf(meta),
-            order: meta.order,
-            number: meta.taskNumber,
-          }
-        },
-        undefined,
-        { equals: samePlace },
-      )
       return {
         id,
         entry,
-        place,
         run,
         cost,
         facts,
-        column: () => place().column,
+        column: () => columnOf(entry.meta),
         pending: () => state.pending[id],
         progress: () => state.progress[entry.meta.run?.workerID ?? id],
         intake() {
@@ -167,24 +180,15 @@ export function createBoard(input: {
       }
     }
 
-    /** Of each shelf the columns, in order. One card's change costs a look at each card's place, and no more. */
-    const shelves = createMemo(() => {
-      const sorted = { active: byStatus(placed), archived: byStatus(placed), trashed: byStatus(placed) }
-      for (const card of cards().values()) {
-        const place = card.place()
-        sorted[place.shelf][place.column].push({ id: card.id, ...place })
-      }
-      return {
-        active: byStatus((status) => sorted.active[status].sort(byOrder).map(({ id }) => id)),
-        archived: byStatus((status) => sorted.archived[status].sort(newestFirst).map(({ id }) => id)),
-        trashed: byStatus((status) => sorted.trashed[status].sort(newestFirst).map(({ id }) => id)),
-      }
-    })
+    const columnsOf = (shelf: Shelf) => {
+      moved()
+      return shelves.columns(shelf)
+    }
     const drafts = createMemo(() => state.drafts.map((draft) => draftCard(draft.id)), [], { equals: sameList })
     const listed = STATUSES.map((status) =>
       createMemo(
         () => {
-          const ids = shelves().active[status]
+          const ids = columnsOf("active")[status]
           return status === "backlog" && drafts().length > 0 ? [...ids, ...drafts()] : ids
         },
         [] as readonly string[],
@@ -193,23 +197,41 @@ export function createBoard(input: {
     )
     const everything = createMemo(() => byStatus((status) => listed[STATUSES.indexOf(status)]!()))
     /** What the filter lets through; without one, everything. */
-    const columns = createMemo(() => {
-      const matches = input.matches()
-      const scope = input.scope()
-      const found = scope === "active" ? everything() : shelves()[scope]
-      if (!matches) return found
-      const kept = (id: string) => {
-        const card = cards().get(id)
-        return card !== undefined && matches(card)
-      }
-      return byStatus((status): readonly string[] => found[status].filter(kept))
-    })
-
-    const needing = createMemo(() =>
-      STATUSES.flatMap((status) => everything()[status]).filter((id) => cards().get(id)?.run().needsYou),
+    const filtered = STATUSES.map((status) =>
+      createMemo(
+        () => {
+          const matches = input.matches()
+          const scope = input.scope()
+          const found = scope === "active" ? everything()[status] : columnsOf(scope)[status]
+          if (!matches) return found
+          return found.filter((id) => {
+            const card = cardOf(id)
+            return card !== undefined && matches(card)
+          })
+        },
+        [] as readonly string[],
+        { equals: sameList },
+      ),
     )
+    const columns = createMemo(() => byStatus((status) => filtered[STATUSES.indexOf(status)]!()))
 
-    const byNumber = createMemo(() => new Map(here().map((entry) => [entry.meta.taskNumber, entry])))
+    /** Of some columns the cards whose state is such; looked through once for all that changed together. */
+    const inState = (statuses: readonly Status[], is: (run: RunState) => boolean) =>
+      createMemo(
+        () => {
+          stirred()
+          const isSuch = (id: string) => {
+            const run = runs.get(id)
+            return run !== undefined && is(run)
+          }
+          return statuses.flatMap((status) => everything()[status]).filter(isSuch)
+        },
+        [] as readonly string[],
+        { equals: sameList },
+      )
+    const needing = inState(STATUSES, (run) => run.needsYou)
+    const queued = inState(["backlog", "review"], (run) => run.kind === "queued")
+    const working = inState(["in_progress"], (run) => run.kind === "working")
 
     function take(session: Session) {
       const decoded = readKagan(session.id, session.metadata)
@@ -233,13 +255,18 @@ export function createBoard(input: {
 
     function forget(sessionID: string) {
       if (!(sessionID in state.tasks) && !(sessionID in state.helpers)) return
-      set(
-        produce((draft) => {
-          delete draft.tasks[sessionID]
-          delete draft.helpers[sessionID]
-        }),
-      )
-      if (known.delete(sessionID)) relist(undefined)
+      batch(() => {
+        set(
+          produce((draft) => {
+            delete draft.tasks[sessionID]
+            delete draft.helpers[sessionID]
+          }),
+        )
+        cards.get(sessionID)?.dispose()
+        cards.delete(sessionID)
+        runs.delete(sessionID)
+        stand(sessionID)
+      })
     }
 
     return {
@@ -249,16 +276,25 @@ export function createBoard(input: {
       needing,
       card: cardOf,
       draft: (card: string) => state.drafts.find((draft) => draftCard(draft.id) === card),
-      byNumber: (number: number) => byNumber().get(number),
-      /** Every task of this repository, archived and trashed ones too. */
-      all: here,
-      count: (status: Status) => everything()[status].length,
-      queued: () => {
-        const { backlog, review } = everything()
-        return [...backlog, ...review].filter((id) => cardOf(id)?.run().kind === "queued").length
+      byNumber(number: number): TaskEntry | undefined {
+        moved()
+        const id = shelves.byNumber(number)
+        return id === undefined ? undefined : state.tasks[id]
       },
+      /** Every task of this repository, archived and trashed ones too. */
+      all(): readonly TaskEntry[] {
+        moved()
+        return [...cards.keys()].flatMap((id) => cardOf(id)?.entry ?? [])
+      },
+      /** How many tasks this repository has, archived and trashed ones too. */
+      total() {
+        moved()
+        return shelves.total()
+      },
+      count: (status: Status) => everything()[status].length,
+      queued: () => queued().length,
       /** A turn of some task runs: time is worth watching. */
-      moving: createMemo(() => everything().in_progress.some((id) => cardOf(id)?.run().kind === "working")),
+      moving: () => working().length > 0,
       /** The whole list, at start and after a reconnect: what is not in it any more goes. */
       load(sessions: readonly Session[]) {
         batch(() => {
@@ -294,7 +330,13 @@ export function createBoard(input: {
       takeProgress(sessionID: string, progress: Progress) {
         if (sessionID in state.tasks || sessionID in state.helpers) set("progress", sessionID, progress)
       },
-      setRepo: (repo: string) => set("repo", repo),
+      setRepo(repo: string) {
+        if (state.repo === repo) return
+        batch(() => {
+          set("repo", repo)
+          for (const id of cards.keys()) stand(id)
+        })
+      },
       setPending(sessionID: string, text: string | undefined) {
         if (text !== undefined) return set("pending", sessionID, text)
         set(produce((draft) => void delete draft.pending[sessionID]))
@@ -309,38 +351,12 @@ export function isRunning(card: Card): boolean {
   return kind === "busy" || kind === "retry" || kind === "blocked"
 }
 
-type Placed = Place & { readonly id: string }
-
-const placed = (): Placed[] => []
-/** The person's own order. */
-const byOrder = (a: Placed, b: Placed) => a.order - b.order || a.number - b.number
-const newestFirst = (a: Placed, b: Placed) => b.number - a.number
-
-function samePlace(a: Place | undefined, b: Place): boolean {
-  return a?.shelf === b.shelf && a.column === b.column && a.order === b.order && a.number === b.number
-}
-
 function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((id, index) => id === b[index])
-}
-
-function byStatus<T>(list: (status: Status) => T): Record<Status, T> {
-  return {
-    backlog: list("backlog"),
-    in_progress: list("in_progress"),
-    review: list("review"),
-    done: list("done"),
-  }
+  return a === b || (a.length === b.length && a.every((id, index) => id === b[index]))
 }
 
 function helperIDs({ meta }: TaskEntry): string[] {
   return [meta.intake?.sessionID, meta.review?.validator?.sessionID, meta.run?.workerID].filter(
     (id) => id !== undefined,
   )
-}
-
-/** One value per task, made once and kept for as long as the task is listed. */
-function mapped<T>(tasks: Accessor<readonly TaskEntry[]>, make: (entry: TaskEntry) => T): Accessor<Map<string, T>> {
-  const list = mapArray(tasks, (entry) => [entry.meta.sessionID, make(entry)] as const)
-  return createMemo(() => new Map(list()))
 }

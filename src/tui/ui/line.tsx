@@ -1,8 +1,8 @@
 import { StyledText, TextAttributes, type RGBA, type TextChunk, type TextRenderable } from "@opentui/core"
 import type { TuiThemeCurrent } from "@opencode-ai/plugin/tui"
-import { createRenderEffect } from "solid-js"
+import { createMemo, createRenderEffect } from "solid-js"
 import { useApp } from "../app.tsx"
-import { fitSegments, type Segment } from "./segments.ts"
+import { fitSegments, sameSegments, type Segment } from "./segments.ts"
 import type { Tone } from "./signs.ts"
 
 export function colour(theme: TuiThemeCurrent, tone: Tone): RGBA {
@@ -21,9 +21,11 @@ export function Line(props: {
   readonly onMouseUp?: () => void
 }) {
   const app = useApp()
+  // A line that says what it said is not drawn anew.
+  const segments = createMemo(() => props.segments, undefined, { equals: sameSegments })
   const chunks = () => {
     const theme = app.theme()
-    return fitSegments(props.segments, props.width).map(({ text, tone, bold }) =>
+    return fitSegments(segments(), props.width).map(({ text, tone, bold }) =>
       chunk(text, colour(theme, tone ?? "text"), bold),
     )
   }

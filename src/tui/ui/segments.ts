@@ -21,6 +21,15 @@ export function fitSegments(segments: readonly Segment[], cells: number): Segmen
   return fitted
 }
 
+/** They look the same. */
+export function sameSegments(a: readonly Segment[] | undefined, b: readonly Segment[]): boolean {
+  if (a === b) return true
+  if (a?.length !== b.length) return false
+  const isSame = (one: Segment, two: Segment) =>
+    one.text === two.text && one.tone === two.tone && (one.bold ?? false) === (two.bold ?? false)
+  return a.every((segment, index) => isSame(segment, b[index]!))
+}
+
 /** A cut may leave a cell free beside a wide character; what follows must not begin there. */
 function isCut(text: string, whole: string): boolean {
   return text.endsWith("…") && text !== displayable(whole.slice(0, text.length * 4 + 8))
