@@ -70,14 +70,14 @@ async function play(tui: Terminal, seen: Set<Status>, letWork: () => void): Prom
   await tui.press("n", "g")
   station("f, g: one is to be fixed, one is ignored", await pilot.sees("2 findings, 2 ruled"))
   await tui.press("s")
-  station("s: the finding goes back to the agent", await pilot.sees("The agent gets:"))
+  station("s: the finding goes back to the agent", await pilot.sees("The agent gets this"))
   await tui.press("enter")
-  await pilot.gone("The agent gets:")
+  await pilot.gone("The agent gets this")
   await tui.press("q")
   await arrives("review", /no findings: approve/, "Review again: the second try is clean")
 
   await tui.press("a")
-  station("a: exactly this tree goes into that branch", await pilot.sees("Enter merges"))
+  station("a: exactly this tree goes into that branch", await pilot.sees(/into main at [0-9a-f]{7}/))
   await tui.press("enter")
   await arrives("done", /✓ merged [0-9a-f]{7}/, "Done: merged")
 }
