@@ -440,5 +440,5 @@ export type Wire =
   | { readonly kagan: "push"; readonly push: Push }
   /** Sent in the lobby by a server half that has just come up: boards say hello again. */
   | { readonly kagan: "up"; readonly directory: string; readonly version: string }
-  /** Sent by the board when it opens or closes: the server half knows whether anyone looks. */
+  /** Sent by the board when it opens or closes: the server half knows whether anyone looks. In the lobby: there is one. */
   | { readonly kagan: "board"; readonly open: boolean; readonly directory: string }

@@ -46,7 +46,7 @@ export type ServerChannel = {
   watched(repo: string): boolean
   /** Called with each change of `watched`. Returns the end of it. */
   onWatched(listener: (repo: string, watched: boolean) => void): () => void
-  /** Whether any board of this process has said hello, ever. */
+  /** Whether any board of this process has been heard of, ever. */
   heard(): boolean
   close(): void
 }
@@ -104,6 +104,7 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
 
   const lobby = openPort(LOBBY, (data) => {
     const wire = readWire(data)
+    if (wire?.kagan === "board") heard = true
     if (wire?.kagan === "request" && wire.type === "hello") void greetBoard(wire)
   })
 
@@ -113,12 +114,16 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
     if (!body.ok) return
     const hello = body.value
     // Without an answer nothing is remembered: the same hello may be answered when it is repeated.
-    await once(lobby, wire, async () => {
-      const reply = await input.greet(hello)
-      const repo = reply && repos.get(reply.repo)
-      if (repo) repo.greeted = true
-      return reply ? ok(reply) : undefined
-    })
+    await once(
+      () => lobby,
+      wire,
+      async () => {
+        const reply = await input.greet(hello)
+        const repo = reply && repos.get(reply.repo)
+        if (repo) repo.greeted = true
+        return reply ? ok(reply) : undefined
+      },
+    )
   }
 
   function receive(repo: string, data: unknown): void {
@@ -134,7 +139,12 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
     }
     if (wire.kagan !== "request") return
     entry.greeted = true
-    void once(entry.port, wire, () => handle(entry.handlers, wire))
+    // The half may have been opened anew by the time of the answer.
+    void once(
+      () => repos.get(repo)?.port,
+      wire,
+      () => handle(entry.handlers, wire),
+    )
   }
 
   async function handle(
@@ -151,13 +161,13 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
 
   /** Runs a request once however often it arrives, and answers each time that the answer may have been lost. */
   async function once(
-    port: Port,
+    port: () => Port | undefined,
     wire: Extract<Wire, { kagan: "request" }>,
     run: () => Promise<Result<unknown, RequestFailure> | undefined>,
   ): Promise<void> {
     const known = answered.get(wire.id)
     if (known === "pending") return
-    if (known) return post(port, known)
+    if (known) return post(port(), known)
     answered.set(wire.id, "pending")
     const result = await run().catch((cause: unknown) => {
       const text = cause instanceof Error ? cause.message : String(cause)
@@ -170,7 +180,7 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
       ? { kagan: "reply", id: wire.id, ok: true, value: result.value }
       : { kagan: "reply", id: wire.id, ok: false, error: result.error }
     if (!READS.has(wire.type)) remember(wire.id, reply)
-    post(port, reply)
+    post(port(), reply)
   }
 
   function remember(id: string, reply: Wire): void {
@@ -181,9 +191,9 @@ export function openServerChannel(input: ChannelInput): ServerChannel {
     }
   }
 
-  function post(port: Port, wire: Wire): void {
+  function post(port: Port | undefined, wire: Wire): void {
     try {
-      port.post(wire)
+      port?.post(wire)
     } catch (cause) {
       // What cannot be cloned is a bug of ours; the asker must not wait for it.
       const text = cause instanceof Error ? cause.message : String(cause)

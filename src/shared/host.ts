@@ -146,6 +146,8 @@ function clientLike(input: { readonly client: unknown; readonly directory: strin
 export function doorsOf(client: OpencodeClient, clock: Clock, service = "kagan"): HostDoors {
   const limit = 10_000
   const longLimit = 30_000
+  /** On a busy machine a folder's first boot takes more than half a minute; whoever waits for it is told that it goes on. */
+  const bootLimit = 90_000
 
   async function ask<T>(what: string, ms: number, call: () => Promise<Answer<T>>): HostResult<T> {
     let cancel = () => {}
@@ -214,7 +216,7 @@ export function doorsOf(client: OpencodeClient, clock: Clock, service = "kagan")
       const answer = await ask("config.providers", longLimit, () => client.config.providers({ directory }))
       return answer.ok ? ok({ providers: answer.value.providers, defaults: answer.value.default }) : answer
     },
-    boot: (directory) => ask("path.get", longLimit, () => client.path.get({ directory })).then(none),
+    boot: (directory) => ask("path.get", bootLimit, () => client.path.get({ directory })).then(none),
     disposeInstance: (directory) =>
       ask("instance.dispose", limit, () => client.instance.dispose({ directory })).then(none),
     toast: (directory, toast) =>

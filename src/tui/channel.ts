@@ -44,7 +44,7 @@ export type Link = {
 export type Port = { readonly post: (wire: Wire) => void; readonly close: () => void }
 export type OpenPort = (name: string, receive: (data: unknown) => void) => Port
 
-type Waiting = { readonly settle: (result: Result<unknown, RequestFailure>) => void }
+type Waiting = { readonly wire: Wire; readonly settle: (result: Result<unknown, RequestFailure>) => void }
 
 const HELLO_GAPS = [300, 700, 1_000, 2_000, 3_000, 4_000, 6_000]
 const RESEND_AFTER = 4_000
@@ -83,7 +83,9 @@ export function makeLink(input: {
   let directory = ""
   let closed = false
   let repoPort: { readonly name: string; readonly port: Port } | undefined
+  /** An answer to it is taken whenever it comes, also when nobody waits for it any more. */
   let helloID = ""
+  let seeking = false
   let cancelHello = () => {}
   let open = false
   /** What was asked while the halves look for each other: it goes out when they have met. */
@@ -92,13 +94,23 @@ export function makeLink(input: {
   const lobby = openPort(LOBBY, (data) => {
     const wire = readWire(data)
     if (!wire || closed) return
-    if (wire.kagan === "up" && directory !== "") sayHello()
+    if (wire.kagan === "up") {
+      if (directory === "") sayHere()
+      else sayHello()
+    }
     if (wire.kagan === "reply" && wire.id === helloID) {
       cancelHello()
+      seeking = false
       helloID = ""
       if (wire.ok) greet(wire.value as ReplyOf<"hello">)
     }
   })
+
+  /** The host may know the directory late: until then the server half hears at least that there is a board. */
+  function sayHere() {
+    lobby.post({ kagan: "board", open: false, directory: "" })
+  }
+  sayHere()
 
   function setState(next: LinkState) {
     state = next
@@ -117,6 +129,8 @@ export function makeLink(input: {
       repoPort = { name, port: openPort(name, receive) }
     }
     if (open) repoPort.port.post({ kagan: "board", open, directory })
+    // A half that was opened anew has not heard what the one before it was asked; what it has heard it does not repeat.
+    for (const { wire } of waiting.values()) repoPort.port.post(wire)
     setState({ kind: "up", ...reply })
   }
 
@@ -134,6 +148,7 @@ export function makeLink(input: {
     cancelHello()
     const id = newID()
     helloID = id
+    seeking = true
     let attempt = 0
     const send = () => {
       if (closed || helloID !== id) return
@@ -142,7 +157,7 @@ export function makeLink(input: {
       cancelHello = input.time.setTimer(gap ?? LIMIT, gap === undefined ? giveUp : send)
     }
     const giveUp = () => {
-      helloID = ""
+      seeking = false
       setState({ kind: "missing" })
     }
     // Once missing it stays so until it answers: what is asked meanwhile is refused at once, with the reason.
@@ -154,21 +169,20 @@ export function makeLink(input: {
     state: () => state,
     connect(next) {
       if (closed || next === "") return
-      if (next === directory && (state.kind === "up" || helloID !== "")) return
+      if (next === directory && (state.kind === "up" || seeking)) return
       directory = next
       sayHello()
     },
     async ask<T extends RequestType>(type: T, body: RequestOf<T>) {
       if (!closed && state.kind === "connecting") await new Promise<void>((resolve) => held.push(resolve))
-      const port = repoPort?.port
-      if (closed || !port || state.kind !== "up") {
+      if (closed || !repoPort || state.kind !== "up") {
         return err<RequestFailure>({ kind: "unanswered", text: linkProblem(state) ?? "the board was closed" })
       }
       return new Promise<Result<ReplyOf<T>, RequestFailure>>((resolve) => {
         const id = newID()
         const wire: Wire = { kagan: "request", id, type, body, directory }
         const limit = LONG.has(type) ? LONG_LIMIT : LIMIT
-        const cancelResend = input.time.setTimer(RESEND_AFTER, () => port.post(wire))
+        const cancelResend = input.time.setTimer(RESEND_AFTER, () => repoPort?.port.post(wire))
         const cancelLimit = input.time.setTimer(limit, () =>
           settle(err({ kind: "unanswered", text: `no answer from Kagan's server half within ${limit / 1000} s` })),
         )
@@ -178,8 +192,8 @@ export function makeLink(input: {
           waiting.delete(id)
           resolve(result as Result<ReplyOf<T>, RequestFailure>)
         }
-        waiting.set(id, { settle })
-        port.post(wire)
+        waiting.set(id, { wire, settle })
+        repoPort?.port.post(wire)
       })
     },
     announce(next) {

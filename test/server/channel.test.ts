@@ -92,6 +92,14 @@ describe("the lobby", () => {
     expect(await lobby.until(1)).toHaveLength(1)
   })
 
+  test("knows of a board whose directory the host does not know yet", async () => {
+    const { channel, lobby } = setup()
+    lobby.port.post({ kagan: "board", open: false, directory: "" })
+    await settled()
+    expect(channel.heard()).toBe(true)
+    expect(channel.watched("r1")).toBe(false)
+  })
+
   test("ignores what is not well formed", async () => {
     const { lobby, reports } = setup()
     for (const data of [null, 7, {}, { kagan: "request" }]) lobby.port.post(data as unknown as Wire)
@@ -145,6 +153,24 @@ describe("requests", () => {
     const [first, second] = await board.until(2)
     expect(second).toEqual(first)
     expect(runs).toBe(1)
+  })
+
+  test("an answer that comes when the half was opened anew meanwhile arrives", async () => {
+    const gate = Promise.withResolvers<void>()
+    const slow = {
+      "task.stop": async () => {
+        await gate.promise
+        return ok({ text: "stopped" })
+      },
+    }
+    const { board, channel, reports } = setup(slow)
+    board.ask("1", "task.stop")
+    await settled()
+    channel.retire("r1")
+    channel.serve("r1", handlers({}))
+    gate.resolve()
+    expect(await board.until(1)).toEqual([{ kagan: "reply", id: "1", ok: true, value: { text: "stopped" } }])
+    expect(reports).toEqual([])
   })
 
   test("what only reads is read again", async () => {

@@ -89,6 +89,24 @@ describe("hello", () => {
     expect(states.at(-1)).toMatchObject({ kind: "up" })
   })
 
+  test("an answer that comes after nobody waited for it any more is taken all the same", async () => {
+    const { clock, link, requests, states, say } = wired()
+    link.connect("/r")
+    await clock.advance(60_000)
+    expect(states.at(-1)).toEqual({ kind: "missing" })
+    say(LOBBY, { kagan: "reply", id: requests("hello")[0]!.id, ok: true, value: HELLO })
+    expect(states.at(-1)).toMatchObject({ kind: "up", repo: "r1" })
+  })
+
+  test("until the host knows the directory the server half hears at least that there is a board", () => {
+    const { requests, say, sent } = wired()
+    const here = { name: LOBBY, wire: { kagan: "board", open: false, directory: "" } }
+    expect(sent).toEqual([here])
+    say(LOBBY, { kagan: "up", directory: "/r", version: "1" })
+    expect(sent).toEqual([here, here])
+    expect(requests("hello")).toEqual([])
+  })
+
   test("a reply to another board's hello is not ours, nor is noise on the name", () => {
     const { link, receivers, say, states } = wired()
     link.connect("/r")
@@ -144,6 +162,20 @@ describe("requests", () => {
     expect(requests("task.stop")).toHaveLength(1)
   })
 
+  test("what a half that was opened anew has not heard is asked of it again, under the same id", async () => {
+    const { link, requests, say, up } = wired()
+    up()
+    const answer = link.ask("task.create", { draftID: "d", title: "t", description: "" })
+    say(LOBBY, { kagan: "up", directory: "/r", version: "1" })
+    say(LOBBY, { kagan: "reply", id: requests("hello").at(-1)!.id, ok: true, value: HELLO })
+    const [first, second, third] = requests("task.create")
+    expect(second).toEqual(first)
+    expect(third).toBeUndefined()
+    const value = { sessionID: "s", taskNumber: 1, text: "#1 created" }
+    say(channelName("r1"), { kagan: "reply", id: first!.id, ok: true, value })
+    expect(await answer).toEqual({ ok: true, value })
+  })
+
   test("without a server half they end, with the reason", async () => {
     const { clock, link, requests } = wired()
     link.connect("/r")
@@ -183,7 +215,10 @@ describe("what the server half hears and tells", () => {
     link.announce(true)
     up()
     link.announce(false)
-    expect(sent.flatMap(({ wire }) => (wire.kagan === "board" ? [wire.open] : []))).toEqual([true, false])
+    expect(sent.flatMap(({ name, wire }) => (wire.kagan === "board" && name !== LOBBY ? [wire.open] : []))).toEqual([
+      true,
+      false,
+    ])
   })
 
   test("pushes are heard on the repository's name only", () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest"
+import { createSignal } from "solid-js"
 import type { DraftReply } from "../../src/core/protocol.ts"
 import { facts, finding, inReview, intakeOf, task, validatorOf, workingDay } from "./cards.ts"
 import { openStage, START, TIP, type Stage, type StageOptions } from "./stage.tsx"
@@ -118,6 +119,69 @@ describe("new task", () => {
     expect(second).toEqual(first)
     await stage.press("n")
     stage.showsNot("A title")
+  })
+
+  test("what is being created stands on the board for as long as it takes, and its card gives way to the task", async () => {
+    const answer = Promise.withResolvers<ReturnType<typeof created>>()
+    await open({ answers: { "task.create": () => answer.promise } })
+    await stage.press("n")
+    await stage.type("A title")
+    await stage.press("enter")
+    await stage.clock.advance(60_000)
+    await stage.settle()
+    expect(stage.app.notices.shown()).toEqual([])
+    stage.shows(/Backlog +1/)
+    stage.shows(/A title[^]*⧗ creating/)
+    stage.app.board.take(task(9, "A title"))
+    await stage.settle()
+    stage.showsNot("⧗ creating")
+    stage.shows(/Backlog +1/)
+    answer.resolve(created())
+    await stage.settle()
+    stage.shows(/Backlog +1/)
+    expect(stage.app.selection.card()).toBe("ses_9")
+  })
+
+  test("a task that is typed before the host knows its directory waits on the board, and is created then", async () => {
+    const kv = {}
+    const [directory, setDirectory] = createSignal("")
+    const read = { sessions: () => new Promise<never>(() => {}) }
+    await open({ kv, directory, read, answers: { "task.create": created } })
+    await stage.press("n")
+    await stage.type("First")
+    await stage.press("enter", "n")
+    await stage.type("Half a thought")
+    await stage.press("esc")
+    await stage.clock.advance(120_000)
+    await stage.settle()
+    stage.shows("⧗ waiting to be created: First")
+    expect(stage.server.asked()).toEqual([])
+    setDirectory("/home/ann/shop-api")
+    await stage.settle()
+    expect(stage.server.asked()).toMatchObject([{ type: "task.create", title: "First" }])
+    stage.shows("#9 created")
+    stage.showsNot("waiting to be created")
+    await stage.press("n")
+    stage.shows("Half a thought")
+    stage.showsNot("First")
+  })
+
+  test("what could not be created is not lost to what was typed meanwhile, nor that to a draft", async () => {
+    const answer = Promise.withResolvers<{ kind: "failed"; text: string }>()
+    let refused = false
+    const answers = { "task.create": () => (refused ? created() : ((refused = true), answer.promise)) }
+    await open({ answers })
+    await stage.press("n")
+    await stage.type("First")
+    await stage.press("enter", "n")
+    await stage.type("Second")
+    await stage.press("esc")
+    answer.resolve({ kind: "failed", text: "the disk is full" })
+    await stage.settle()
+    await stage.press("n")
+    stage.shows("Second")
+    await stage.press("enter", "n")
+    stage.shows(/Title\s+First/)
   })
 
   test("while one is being created, n begins another; what a crash cut off is offered again", async () => {

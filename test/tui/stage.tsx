@@ -65,6 +65,8 @@ export type StageOptions = {
   readonly keybinds?: Readonly<Record<string, unknown>>
   readonly route?: { readonly name: string; readonly params?: Record<string, unknown> }
   readonly kv?: Record<string, unknown>
+  /** What the host says that it stands in; it may come to know it late. */
+  readonly directory?: () => string
   /** Reads in the place of the scripted ones. */
   readonly read?: Partial<SessionReader>
   /** Nothing is loaded until the test asks for it. */
@@ -496,7 +498,14 @@ function hostScreen(options: StageOptions) {
       },
       state: {
         ready: true,
-        path: { directory: "/home/ann/shop-api", worktree: "/home/ann/shop-api", state: "", config: "" },
+        path: {
+          get directory() {
+            return options.directory?.() ?? "/home/ann/shop-api"
+          },
+          worktree: "/home/ann/shop-api",
+          state: "",
+          config: "",
+        },
         vcs: { branch: "main" },
         config: {},
       },

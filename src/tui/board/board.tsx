@@ -9,6 +9,7 @@ import { TourBox } from "../tour.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
 import { joined, justify, type Segment } from "../ui/segments.ts"
+import { makingState } from "./card.tsx"
 import { Column, columnCount, columnExtra } from "./column.tsx"
 import { makeHand, type Hand } from "./hand.tsx"
 import type { Commands } from "./commands.tsx"
@@ -132,14 +133,16 @@ function sentence(app: ReturnType<typeof useApp>): Segment[][] | undefined {
   const { board } = app
   const muted = (text: string): Segment => ({ text, tone: "muted" })
   const key = (text: string): Segment => ({ text, tone: "primary", bold: true })
-  if (board.state.phase === "loading") return [[muted("Reading the sessions of this project …")]]
+  const made = board.making().map(({ titles }): Segment[] => [makingState(app), { text: `: ${titles.join(", ")}` }])
+  if (board.state.phase === "loading") return [[muted("Reading the sessions of this project …")], ...made]
   if (board.state.phase === "failed") {
     return [
       [{ text: "The sessions of this project could not be read: ", tone: "error" }, { text: board.state.problem }],
       [muted("Close the board (q) and open it again to retry.")],
+      ...made,
     ]
   }
-  if (board.total() > 0 || board.state.drafts.length > 0) return undefined
+  if (board.total() > 0 || board.state.drafts.length > 0 || made.length > 0) return undefined
   const why = app.blocked()
   if (why !== undefined && app.link().kind !== "connecting") return [[{ text: why, tone: "warning" }]]
   return [

@@ -1,13 +1,13 @@
 import type { BoxRenderable } from "@opentui/core"
 import { createMemo, Show } from "solid-js"
 import { duration } from "../../core/board.ts"
-import { useApp } from "../app.tsx"
+import { useApp, type App } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
 import { cardLines } from "./card-lines.ts"
 import type { At } from "./hand.tsx"
 import type { Density } from "./layout.ts"
-import { isDraftCard } from "./store.tsx"
+import { isDraftCard, isMakingCard, makingCard } from "./store.tsx"
 
 /** One card; `width` is what stands between the column's borders. */
 export function CardView(props: {
@@ -66,8 +66,16 @@ export function CardView(props: {
     ]
   }
 
+  function makingLines(): Segment[][] {
+    const found = app.board.making().find(({ id }) => makingCard(id) === props.id)
+    return found ? [[{ text: found.titles.join(", "), bold: props.selected }], [makingState(app)], []] : []
+  }
+
   /** Put into words once for the three of them. */
-  const lines = createMemo((): readonly Segment[][] => (isDraftCard(props.id) ? draftLines() : taskLines()))
+  const lines = createMemo((): readonly Segment[][] =>
+    isMakingCard(props.id) ? makingLines() : isDraftCard(props.id) ? draftLines() : taskLines(),
+  )
+
   const line = (index: number): Segment[] => [
     props.selected ? { text: app.glyphs.bar, tone: "primary" } : { text: " " },
     { text: index === 0 ? "" : "  " },
@@ -98,4 +106,10 @@ export function CardView(props: {
       </Show>
     </box>
   )
+}
+
+/** What is said of a task that is being made, for as long as it takes. */
+export function makingState(app: App): Segment {
+  const sign = app.glyphs.of({ icon: "⧗", ascii: "~", tone: "info" })
+  return { text: `${sign} ${app.link().kind === "up" ? "creating" : "waiting to be created"}`, tone: "info" }
 }

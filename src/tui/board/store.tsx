@@ -49,9 +49,13 @@ type State = {
   facts: Record<string, TaskFacts>
   progress: Record<string, Progress>
   drafts: DraftReply[]
+  /** What was sent to become tasks and has not been answered. */
+  making: Making[]
   /** What was asked of the server half and has not been answered, in words, by session. */
   pending: Record<string, string>
 }
+
+export type Making = { readonly id: string; readonly titles: readonly string[] }
 
 /** What a view needs of one task; every member is live. */
 export type Card = {
@@ -72,6 +76,9 @@ export type Card = {
 /** A card is a task's session or a draft; its id says which. */
 export const draftCard = (id: string) => `draft:${id}`
 export const isDraftCard = (card: string) => card.startsWith("draft:")
+/** What is being made has a card as well, until it is answered. */
+export const makingCard = (id: string) => `making:${id}`
+export const isMakingCard = (card: string) => card.startsWith("making:")
 
 /**
  * The one store of the board: filled by one load, then by events, each of which touches one entry. What did not change
@@ -94,6 +101,7 @@ export function createBoard(input: {
       facts: {},
       progress: {},
       drafts: [],
+      making: [],
       pending: {},
     })
 
@@ -184,7 +192,24 @@ export function createBoard(input: {
       moved()
       return shelves.columns(shelf)
     }
-    const drafts = createMemo(() => state.drafts.map((draft) => draftCard(draft.id)), [], { equals: sameList })
+    /** Those that were there when the first of what is being made was sent. */
+    let before: ReadonlySet<string> = new Set()
+    /** A task may be on the board before the answer that tells of it: then that is its card. */
+    const making = createMemo((): readonly Making[] => {
+      if (state.making.length === 0) return []
+      moved()
+      const there = new Set([...cards.keys()].filter((id) => !before.has(id)).map((id) => raw(id)?.title.trim() ?? ""))
+      return state.making.filter(({ titles }) => !titles.some((title) => there.has(title.trim())))
+    }, [])
+    const drafts = createMemo(
+      (): readonly string[] => {
+        const sent = new Set(state.making.map(({ id }) => id))
+        const kept = state.drafts.filter(({ id }) => !sent.has(id)).map(({ id }) => draftCard(id))
+        return [...kept, ...making().map(({ id }) => makingCard(id))]
+      },
+      [],
+      { equals: sameList },
+    )
     const listed = STATUSES.map((status) =>
       createMemo(
         () => {
@@ -327,6 +352,14 @@ export function createBoard(input: {
         })
       },
       takeDrafts: (drafts: readonly DraftReply[]) => set("drafts", reconcile([...drafts], { key: "id" })),
+      /** What is being made now and is not on the board as a task yet. */
+      making,
+      /** Sent to become tasks: it stands on the board until the returned function is called. */
+      startMaking(entry: Making): () => void {
+        if (state.making.length === 0) before = new Set(cards.keys())
+        set("making", [...state.making.filter(({ id }) => id !== entry.id), entry])
+        return () => set("making", (list) => list.filter(({ id }) => id !== entry.id))
+      },
       takeProgress(sessionID: string, progress: Progress) {
         if (sessionID in state.tasks || sessionID in state.helpers) set("progress", sessionID, progress)
       },

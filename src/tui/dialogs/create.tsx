@@ -50,7 +50,9 @@ async function create(app: App, form: DraftForm, waiver: string | undefined, fro
   app.tell({ level: "info", text: `creating: ${form.title.trim()}`, key: draftID })
   startSending(app, form, from)
   const start = waiver === undefined ? {} : { start: { waiver } }
+  const ended = app.board.startMaking({ id: draftID, titles: [form.title] })
   const answer = await app.ask("task.create", { draftID, ...taskOf(form), ...start })
+  ended()
   endSending(app, form, answer.ok, from)
   if (!answer.ok) {
     const text = `not created: ${answer.error.text} (${from === undefined ? "n" : "where you began it"} has what you typed)`

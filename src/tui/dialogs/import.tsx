@@ -85,7 +85,10 @@ async function createAll(app: App, items: readonly Import[]) {
   const key = "import"
   app.tell({ level: "info", text: `creating ${plural(items.length, "task")} …`, key })
   const tasks = items.map(({ title, description }) => ({ title, description }))
-  const answer = await app.ask("tasks.create", { draftID: crypto.randomUUID(), tasks })
+  const draftID = crypto.randomUUID()
+  const ended = app.board.startMaking({ id: draftID, titles: tasks.map(({ title }) => title) })
+  const answer = await app.ask("tasks.create", { draftID, tasks })
+  ended()
   app.tell(
     answer.ok
       ? { level: "success", text: answer.value.text, key }

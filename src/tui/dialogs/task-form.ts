@@ -61,9 +61,10 @@ export function titleProblem(title: string): string | undefined {
   return text === "" || /^[\s\p{P}]*$/u.test(text) ? "a title needs at least one letter, digit or symbol" : undefined
 }
 
-const draftKey = (app: App) => `kagan.new.${app.directory()}`
+/** The host may know the directory late; what is typed until then is kept under none, and taken over afterwards. */
+const draftKey = (app: App, directory = app.directory()) => `kagan.new.${directory}`
 const asideKey = (app: App) => `kagan.aside.${app.directory()}`
-const sentKey = (app: App) => `kagan.sent.${app.directory()}`
+const sentKey = (app: App, directory = app.directory()) => `kagan.sent.${directory}`
 
 /** Sent by this board and not answered: what `n` opens meanwhile is another task. */
 const inFlight = new WeakMap<App, Set<string>>()
@@ -90,12 +91,39 @@ function readForm(value: unknown): DraftForm | undefined {
   }
 }
 
-const keptForm = (app: App) => readForm(app.host.kv.get(draftKey(app)))
+function keptForm(app: App): DraftForm | undefined {
+  takeOver(app)
+  return readForm(app.host.kv.get(draftKey(app)))
+}
 
 function sentForms(app: App): DraftForm[] {
-  const list = app.host.kv.get<unknown>(sentKey(app))
-  return Array.isArray(list) ? list.flatMap((value) => readForm(value) ?? []) : []
+  takeOver(app)
+  return readForms(app.host.kv.get(sentKey(app)))
 }
+
+const readForms = (list: unknown): DraftForm[] =>
+  Array.isArray(list) ? list.flatMap((value) => readForm(value) ?? []) : []
+
+/** What was kept before the host knew the directory is kept under it from now on, beside what is there. */
+function takeOver(app: App) {
+  const { kv } = app.host
+  if (app.directory() === "") return
+  const typed = readForm(kv.get(draftKey(app, "")))
+  const sent = readForms(kv.get(sentKey(app, "")))
+  if (!typed && sent.length === 0) return
+  kv.set(draftKey(app, ""), undefined)
+  kv.set(sentKey(app, ""), undefined)
+  for (const form of typed ? [...sent, typed] : sent) putAside(app, form)
+}
+
+/** Among what was sent it is offered again, once nothing else is. */
+function putAside(app: App, form: DraftForm) {
+  const { kv } = app.host
+  const others = readForms(kv.get(sentKey(app))).filter(({ draftID }) => draftID !== form.draftID)
+  kv.set(sentKey(app), [...others, form])
+}
+
+const isBlank = (form: TaskForm) => `${form.title}${form.description}${form.scope}`.trim() === ""
 
 /** What `n` offers: what was typed and not sent, or was being sent when a crash came, or nothing yet. */
 export function startingForm(app: App): DraftForm {
@@ -116,23 +144,29 @@ export function keepAside(app: App, from: string, form: DraftForm | undefined) {
 }
 
 export function keepForm(app: App, form: DraftForm) {
+  const other = keptForm(app)
+  if (other && other.draftID !== form.draftID && !isBlank(other)) putAside(app, other)
   app.host.kv.set(draftKey(app), { ...form, after: [...form.after] })
 }
 
 export function startSending(app: App, form: DraftForm, from?: string) {
   if (from !== undefined) keepAside(app, from, undefined)
   flying(app).add(form.draftID)
-  app.host.kv.set(sentKey(app), [...sentForms(app).filter(({ draftID }) => draftID !== form.draftID), form])
+  takeOver(app)
+  putAside(app, form)
   if (keptForm(app)?.draftID === form.draftID) app.host.kv.set(draftKey(app), undefined)
 }
 
+/** What was not created is offered again where it was begun: by `n` at once, or after what was typed meanwhile. */
 export function endSending(app: App, form: DraftForm, created: boolean, from?: string) {
   flying(app).delete(form.draftID)
+  const other = from === undefined ? keptForm(app) : undefined
+  if (!created && other && other.draftID !== form.draftID && !isBlank(other)) return putAside(app, form)
   app.host.kv.set(
     sentKey(app),
     sentForms(app).filter(({ draftID }) => draftID !== form.draftID),
   )
   if (created) return
   if (from !== undefined) keepAside(app, from, form)
-  else if (!keptForm(app)) keepForm(app, form)
+  else keepForm(app, form)
 }

@@ -47,9 +47,11 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
     })
   }
 
-  async function createAgain({ id: draftID, title }: DraftReply) {
+  async function createAgain({ id: draftID, title, tasks }: DraftReply) {
     app.tell({ level: "info", text: `creating: ${title}`, key: draftID })
+    const ended = app.board.startMaking({ id: draftID, titles: tasks.map((task) => task.title) })
     const answer = await app.ask("draft.retry", { draftID })
+    ended()
     if (answer.ok) app.selection.expect(answer.value.tasks[0]!.sessionID)
     app.tell(
       answer.ok
