@@ -65,6 +65,9 @@ const LONG: ReadonlySet<RequestType> = new Set([
   "purge.preview",
   "merge.preview",
   "review.again",
+  "review.files",
+  "review.sizes",
+  "review.file",
   "task.move",
 ])
 
