@@ -288,6 +288,8 @@ describe("a plugin before ours and one after it", () => {
     const asked = await events.waitFor((event) => event.type === "permission.asked", 60_000, from)
     expect(asked.properties["always"]).toEqual([expect.stringMatching(/^git push/)])
     await must(host.clientFor(worktree).permission.reply({ requestID: asked.properties.id, reply: "always" }))
+    // Says at once when the answer did not reach the turn, which would wait for ever.
+    await events.waitFor("permission.replied", 30_000, from)
     expect(await turn).toContain("kagan-blocked")
     // The same rules as before: nothing is denied any more, and the push runs into git's own block …
     const again = await run(await polite(), push)
