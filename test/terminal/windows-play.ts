@@ -128,6 +128,8 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
     const offered = (screen: string) => board(screen).card(card.number)?.lines.some(isApprovable) ?? false
     const seen = await tui.waitFor((screen) => screen.includes(`Approve #${card.number}`) || !offered(screen))
     if (!seen.includes(`Approve #${card.number}`)) return
+    // Enter before that would leave the dialog open where the base has moved on meanwhile.
+    await tui.waitFor(/into main at [0-9a-f]{7}/)
     await tui.press("enter")
     await tui.waitGone(`Approve #${card.number}`)
     await answered(tui)
