@@ -287,6 +287,9 @@ describe("a plugin before ours and one after it", () => {
     const turn = run(own, push)
     const asked = await events.waitFor((event) => event.type === "permission.asked", 60_000, from)
     expect(asked.properties["always"]).toEqual([expect.stringMatching(/^git push/)])
+    // Answered as a person does, who sees it in the list: not in the instant of its event.
+    const listed = async () => (await must(host.clientFor(worktree).permission.list())).map(({ id }) => id)
+    await expect.poll(listed, { timeout: 60_000 }).toContain(asked.properties.id)
     await must(host.clientFor(worktree).permission.reply({ requestID: asked.properties.id, reply: "always" }))
     // Says at once when the answer did not reach the turn, which would wait for ever.
     await events.waitFor("permission.replied", 30_000, from)
