@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest"
-import type { IntakePointer } from "../../src/core/task.ts"
-import { columnIn, makeWorld, plantTask, START, type World } from "../kit/model-world.ts"
-import { over, report } from "./supervisor-model.ts"
+import { columnIn, makeWorld, plantTask, type World } from "../kit/model-world.ts"
+import { agreed, over, report } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -11,16 +10,6 @@ const worlds: World[] = []
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.dispose()
 })
-
-const agreed: IntakePointer = {
-  state: "waived",
-  generation: 1,
-  attempt: 0,
-  required: 0,
-  answered: 0,
-  reason: "agreed",
-  at: START,
-}
 
 /** A task whose send back waits for the place that another one holds. */
 async function queued() {

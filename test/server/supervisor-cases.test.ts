@@ -4,11 +4,11 @@ import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
 import type { LookFacts } from "../../src/core/decide.ts"
 import { wakeAgain } from "../../src/core/moves.ts"
 import { err, ok } from "../../src/core/result.ts"
-import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
+import type { TaskMeta } from "../../src/core/task.ts"
 import { contextMark } from "../../src/core/turn.ts"
 import { execute, type ActionParts } from "../../src/server/actions.ts"
-import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
-import { over, report } from "./supervisor-model.ts"
+import { columnIn, makeWorld, plantTask, type Process, type World } from "../kit/model-world.ts"
+import { agreed, over, report } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -18,16 +18,6 @@ const worlds: World[] = []
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.dispose()
 })
-
-const agreed: IntakePointer = {
-  state: "waived",
-  generation: 1,
-  attempt: 0,
-  required: 0,
-  answered: 0,
-  reason: "agreed",
-  at: START,
-}
 
 async function begin(options: Partial<Options> = {}, over_: Partial<TaskMeta> = { intake: agreed }) {
   const world = makeWorld({ seed: 5, options })

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest"
 import type { Options } from "../../src/core/options.ts"
-import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
-import { columnIn, makeWorld, plantTask, START, type Process, type World } from "../kit/model-world.ts"
-import { heal, judgeChange, living, over, take } from "./supervisor-model.ts"
+import type { TaskMeta } from "../../src/core/task.ts"
+import { columnIn, makeWorld, plantTask, type Process, type World } from "../kit/model-world.ts"
+import { agreed, heal, judgeChange, living, over, take } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 300_000 })
 
@@ -28,15 +28,6 @@ function begin(seed: number, options: Partial<Options> = {}): { world: World; wr
   return { world, wrong }
 }
 
-const agreed: IntakePointer = {
-  state: "waived",
-  generation: 1,
-  attempt: 0,
-  required: 0,
-  answered: 0,
-  reason: "agreed",
-  at: START,
-}
 /** Brings the first card on until it is in `column`, whatever happens to the processes. */
 async function driveTo(world: World, id: string, column: string) {
   const ids = [id]

@@ -7,6 +7,7 @@ import {
   type Status,
   type TaskMeta,
   type ValidatorMeta,
+  type IntakePointer,
 } from "../../src/core/task.ts"
 import { storeAssessment } from "../../src/server/intake.ts"
 import type { Session } from "../../src/shared/host.ts"
@@ -528,4 +529,15 @@ function inProgress(world: World): number {
     const meta = world.task(sessionID) ?? kagan
     return columnOf(meta) === "in_progress" && !meta.trashedAt && discardedAt === undefined
   }).length
+}
+
+/** An intake that the person left out, so that nothing but the move itself is in the way of a start. */
+export const agreed: IntakePointer = {
+  state: "waived",
+  generation: 1,
+  attempt: 0,
+  required: 0,
+  answered: 0,
+  reason: "agreed",
+  at: START,
 }

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from "vitest"
 import type { Options } from "../../src/core/options.ts"
-import type { IntakePointer, TaskMeta } from "../../src/core/task.ts"
-import { columnIn, makeWorld, plantTask, START, type World } from "../kit/model-world.ts"
-import { over, report } from "./supervisor-model.ts"
+import type { TaskMeta } from "../../src/core/task.ts"
+import { columnIn, makeWorld, plantTask, type World } from "../kit/model-world.ts"
+import { agreed, over, report } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -12,16 +12,6 @@ const worlds: World[] = []
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.dispose()
 })
-
-const agreed: IntakePointer = {
-  state: "waived",
-  generation: 1,
-  attempt: 0,
-  required: 0,
-  answered: 0,
-  reason: "agreed",
-  at: START,
-}
 
 function begin(options: Partial<Options> = {}) {
   const world = makeWorld({ seed: 5, options })
