@@ -228,7 +228,7 @@ test(
     const begun = "mkdir -p out; touch out/begun; until test -e out/go; do sleep 0.05; done"
     const running = it.run([
       check("true", { name: "lint" }),
-      check(`printf 'starting\\n10 %%\\r50 %%\\xff'; ${begun}`, { name: "tests" }),
+      check(`printf 'starting\\n10 %%\\r50 %%\\377'; ${begun}`, { name: "tests" }),
     ])
     await vi.waitFor(() => expect(it.said.at(-1)?.line).toBe("50 %\uFFFD"), { timeout: 60_000, interval: 50 })
     expect(it.said.at(-1)).toMatchObject({ what: "checks", name: "tests", index: 2, of: 2 })
