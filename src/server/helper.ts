@@ -4,15 +4,16 @@ import { messageID, partID } from "../core/ids.ts"
 import { readModel } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { NO_REVIEW } from "../core/stage.ts"
-import type {
-  HelperPointer,
-  HelperRole,
-  IntakeMeta,
-  IntakePointer,
-  ModelRef,
-  Task,
-  TaskMeta,
-  ValidatorMeta,
+import {
+  columnOf,
+  type HelperPointer,
+  type HelperRole,
+  type IntakeMeta,
+  type IntakePointer,
+  type ModelRef,
+  type Task,
+  type TaskMeta,
+  type ValidatorMeta,
 } from "../core/task.ts"
 import type { Project } from "./project.ts"
 import { deniedReads, helperRules } from "./permissions.ts"
@@ -90,7 +91,7 @@ export async function spawnHelper(
   const claim = { ...tasks.self, at: clock.now() }
   const claimed = await tasks.update(sessionID, (meta) => {
     const now = pointerOf(meta, role)
-    if (!isSame(now, before) || meta.generation !== task.meta.generation) return undefined
+    if (!isSame(now, before) || !isAbout(meta, task.meta)) return undefined
     return withPointer(meta, role, { state: "claimed", generation: meta.generation, attempt, claim, at })
   })
   if (!claimed.ok) return claimed
@@ -117,6 +118,15 @@ export async function spawnHelper(
     helper: child,
   })
   return promptHelper(project, spec, running.value.task)
+}
+
+/** Whether the task still stands as it did when this helper was decided on: a review that begins anew has no snapshot yet. */
+function isAbout(now: TaskMeta, then: TaskMeta): boolean {
+  return (
+    now.generation === then.generation &&
+    columnOf(now) === columnOf(then) &&
+    now.review?.snapshot?.commit === then.review?.snapshot?.commit
+  )
 }
 
 function isSame(one: HelperPointer | undefined, other: HelperPointer | undefined): boolean {

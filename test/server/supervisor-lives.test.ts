@@ -126,6 +126,34 @@ const FOUND: readonly (readonly [what: string, life: Life])[] = [
       ],
     },
   ],
+  [
+    "a review that begins anew takes its ground from the validator that another window was about to ask",
+    {
+      seed: 1888993859,
+      resume: "ask",
+      agreed: 0,
+      two: true,
+      steps: [
+        { step: { do: "turn", turn: 0, how: "stop" }, rest: true },
+        { step: { do: "next", by: 0, task: 4, fix: 0 }, rest: false },
+        { step: { do: "rule", by: 0, task: 0, fix: false }, rest: true },
+        { step: { do: "agree", by: 0, task: 4, waive: true }, rest: true },
+        { step: { do: "next", by: 0, task: 4, fix: 0 }, rest: false },
+        { step: { do: "agree", by: 0, task: 0, waive: true }, rest: false },
+        { step: { do: "turn", turn: 0, how: "stop" }, rest: false },
+        { step: { do: "next", by: 0, task: 1, fix: 0 }, rest: true },
+        { step: { do: "agree", by: 0, task: 0, waive: true }, rest: false },
+        { step: { do: "next", by: 0, task: 2, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 4, fix: 0 }, rest: true },
+        { step: { do: "ask", by: 0, task: 1, what: "again" }, rest: false },
+        { step: { do: "ask", by: 0, task: 0, what: "stop" }, rest: true },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "agree", by: 0, task: 0, waive: false }, rest: false },
+      ],
+    },
+  ],
 ]
 
 test.each(FOUND)("%s", async (_what, life) => {
