@@ -68,6 +68,7 @@ const ORDER: readonly CommandID[] = [
   "kagan.stop",
   "kagan.tell",
   "kagan.sendBack",
+  "kagan.follow",
   "kagan.open",
 ]
 const ALWAYS: readonly CommandID[] = ["kagan.menu", "kagan.new", "kagan.help"]
@@ -98,6 +99,7 @@ function isWorthShowing(id: CommandID, card: NonNullable<ReturnType<Commands["se
   if (id === "kagan.back") return kind === "queued"
   if (id === "kagan.tell") return card.column() === "in_progress"
   if (id === "kagan.forward") return kind === "ready" || kind === "interrupted" || kind === "failed"
+  if (id === "kagan.follow") return card.column() === "done"
   if (id === "kagan.review") return card.column() === "review"
   return true
 }

@@ -83,6 +83,15 @@ const rows = [
     hint: "delete",
     menu: true,
   },
+  {
+    id: "kagan.follow",
+    keys: ["shift+f"],
+    title: "New task that follows from it",
+    group: "Task",
+    hint: "follow up",
+    menu: true,
+  },
+  { id: "kagan.duplicate", keys: [], title: "Duplicate it as a new task", group: "Task", menu: true },
   { id: "kagan.undo", keys: ["u"], title: "Undo", group: "Task" },
 
   { id: "kagan.open", keys: ["o"], title: "Open its session", group: "Agent", hint: "open", menu: true },

@@ -3,6 +3,7 @@ import { readModel } from "../../core/options.ts"
 import type { RequestOf } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
 import type { Card } from "../board/store.tsx"
+import { wholeDescription } from "./description.ts"
 import { TaskDialog } from "./task-dialog.tsx"
 import { formOf, type TaskForm } from "./task-form.ts"
 
@@ -11,11 +12,8 @@ type Changes = Omit<RequestOf<"task.edit">, "sessionID">
 /** The form of a task that is: everything but its base, which its worktree was made from. */
 export async function openEdit(app: App, card: Card, remember: (text: string, undo: () => void) => void) {
   const { meta, title } = card.entry
-  const whole = meta.descriptionFile ? await app.ask("task.description", { sessionID: card.id }) : undefined
-  if (whole && !whole.ok) {
-    return app.tell({ level: "error", text: whole.error.text, taskNumber: meta.taskNumber, key: "edit" })
-  }
-  const description = whole ? whole.value.description : (meta.description ?? "")
+  const description = await wholeDescription(app, card)
+  if (description === undefined) return
   const initial = formOf({ ...meta, title, description })
   const send = (changes: Changes) => app.act(card, "saving", "task.edit", { sessionID: card.id, ...changes })
   openDialog(

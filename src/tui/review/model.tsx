@@ -3,9 +3,9 @@ import type { Since } from "../../core/protocol.ts"
 import { BOARD_ROUTE, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, type ReviewCommandID } from "../board/keys.ts"
-import { openCreate } from "../dialogs/create.tsx"
+import { openFollowUp } from "../dialogs/follow.ts"
 import { openHelpOf } from "../dialogs/help.tsx"
-import { createComments, placeWords, type Place } from "./comments.tsx"
+import { createComments, type Place } from "./comments.tsx"
 import { createCursor } from "./cursor.tsx"
 import { openFileFilter } from "./filter.tsx"
 import { createReading } from "./reading.tsx"
@@ -318,24 +318,6 @@ export function createReview(
     return cursor.shiftBy(by * 8)
   }
 
-  /** A task that follows from here, or the same again for what is selected. */
-  function followUp() {
-    const task = card()
-    if (!task) return
-    const one = current()
-    const { taskNumber } = task.entry.meta
-    const place = one?.finding.location
-    const title = one ? one.finding.title : `Follow-up of #${taskNumber}`
-    const from = one
-      ? `the review of #${taskNumber} (${one.finding.id}${place ? `, ${placeWords({ location: place })}` : ""})`
-      : ""
-    const description = one
-      ? `Follows from ${from}.\n${one.finding.detail}`.trim()
-      : `Follows from #${taskNumber} ${task.entry.title}.`
-    const draft = { id: crypto.randomUUID(), title, description, tasks: [{ title, description }], problem: "" }
-    openCreate(app, draft, `${task.id} ${one?.finding.id ?? ""}`)
-  }
-
   function approve() {
     commands.run("kagan.approve", card())
     // What stands in the way is gone to.
@@ -384,7 +366,10 @@ export function createReview(
     "kagan.review.sendBack": onCard("kagan.sendBack"),
     "kagan.review.waive": onCard("kagan.waive"),
     "kagan.review.again": onCard("kagan.retry"),
-    "kagan.review.follow": () => followUp(),
+    "kagan.review.follow"() {
+      const task = card()
+      if (task) openFollowUp(app, task, current()?.finding)
+    },
     "kagan.review.open": onCard("kagan.open"),
     "kagan.review.tell": onCard("kagan.tell"),
     "kagan.review.help": () => openHelpOf(app, REVIEW_COMMANDS, (id) => run(id as ReviewCommandID)),

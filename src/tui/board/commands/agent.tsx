@@ -84,7 +84,7 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
     },
     "kagan.tell": onCard(
       (card) => openTell(app, card),
-      (card) => (card.column() === "done" ? "it is done: make a new task (n)" : undefined),
+      (card) => (card.column() === "done" ? "it is done: F makes a task that follows from it" : undefined),
     ),
     "kagan.stop": onCard(
       (card) => void app.act(card, "stopping", "task.stop", { sessionID: card.id }),

@@ -3,11 +3,12 @@ import { backOf, forwardOf } from "../../../core/rules.ts"
 import { openConfirm } from "../../dialogs/confirm.tsx"
 import { openCreate } from "../../dialogs/create.tsx"
 import { openEdit } from "../../dialogs/edit.tsx"
+import { openDuplicate, openFollowUp } from "../../dialogs/follow.ts"
 import { openIntake } from "../../dialogs/intake.tsx"
 import { INTAKE_WAIVERS, openReason, REVIEW_WAIVERS } from "../../dialogs/reason.tsx"
 import { openSendBack } from "../../dialogs/send-back.tsx"
 import { isDraftCard, isRunning, type Card } from "../store.tsx"
-import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
+import { refused, type Behaviour, type BehavioursOf, type Desk } from "./behaviour.tsx"
 import { sendBackProblem } from "./review.tsx"
 
 const SETUP_WAIVERS = ["Not needed for this task", "Made ready by hand", "The agent is to repair it"]
@@ -129,6 +130,12 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     })
   }
 
+  /** The card itself stays as it is, so that it may be of a newer version too. */
+  const fromCard = (open: (card: Card) => void): Behaviour => ({
+    when: (card) => (card ? app.unable() : "no card is selected"),
+    run: (card) => card && open(card),
+  })
+
   const stopFirst = (card: Card) => (isRunning(card) ? refused({ kind: "stop_first" }) : undefined)
 
   return {
@@ -167,6 +174,8 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
       (draft) => openCreate(app, draft),
       onCard((card) => void openEdit(app, card, remember)),
     ),
+    "kagan.follow": fromCard((card) => openFollowUp(app, card)),
+    "kagan.duplicate": fromCard((card) => void openDuplicate(app, card)),
     "kagan.lower": onCard(
       (card) => reorder(card, 1),
       (card) => edge(card, 1),
