@@ -4,15 +4,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { lifecyclePage } from "./docs/lifecycle.ts"
 import { optionsPage, schemaFile } from "./docs/options.ts"
-import {
-  COMMANDS,
-  ENTRIES,
-  FORM_COMMANDS,
-  GROUPS,
-  REVIEW_COMMANDS,
-  spellKey,
-  type CommandRow,
-} from "../src/tui/board/keys.ts"
+import { DIALOG_COMMANDS, FORM_COMMANDS } from "../src/tui/board/dialog-keys.ts"
+import { COMMANDS, ENTRIES, GROUPS, REVIEW_COMMANDS, spellKey, type CommandRow } from "../src/tui/board/keys.ts"
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url))
 
@@ -35,7 +28,7 @@ function keysPage(): string {
   return [
     "# Keys",
     "",
-    "Made by `bun scripts/docs.ts` from the one table in `src/tui/board/keys.ts`; do not edit.",
+    "Made by `bun scripts/docs.ts` from the one table in `src/tui/board/keys.ts` and `dialog-keys.ts`; do not edit.",
     "",
     "Every key can be rebound under the name in the last column, in the options of Kagan's entry in `tui.json`:",
     "",
@@ -60,6 +53,9 @@ function keysPage(): string {
     "## In the form of a task",
     "",
     ...groups(FORM_COMMANDS),
+    "## In dialogs and the tour",
+    "",
+    ...groups(DIALOG_COMMANDS),
   ].join("\n")
 }
 

@@ -2,8 +2,9 @@ import { createSignal, For, onCleanup, onMount, Show } from "solid-js"
 import type { Status } from "../core/task.ts"
 import { wrap } from "../core/text.ts"
 import { BOARD_ROUTE, useApp, type App, type HostScreen } from "./app.tsx"
-import { spellKey, type CommandID } from "./board/keys.ts"
-import { keysOf } from "./board/rebinding.ts"
+import type { DialogCommandID } from "./board/dialog-keys.ts"
+import type { CommandID } from "./board/keys.ts"
+import { bindableKeys, hintLine, spelledKey } from "./board/rebinding.ts"
 import { Line } from "./ui/line.tsx"
 import { justify } from "./ui/segments.ts"
 
@@ -80,21 +81,27 @@ function StepBox(props: { readonly app: App; readonly step: Step; readonly width
   const { tour } = app
   const width = () => Math.max(16, Math.min(72, props.width - 2))
   const inner = () => width() - 4
+  const bound = (id: DialogCommandID, cmd: () => void) => bindableKeys(app.rebinding, id).map((key) => ({ key, cmd }))
   onMount(() => {
     const off = app.host.keymap.registerLayer({
       mode: "base",
       priority: 10,
       enabled: () => app.host.route.current.name === BOARD_ROUTE && tour.isOn(),
       bindings: [
-        { key: "return,right", cmd: () => tour.move(1) },
-        { key: "left", cmd: () => tour.move(-1) },
-        { key: "escape", cmd: () => tour.stop() },
+        ...bound("kagan.tour.next", () => tour.move(1)),
+        ...bound("kagan.tour.back", () => tour.move(-1)),
+        ...bound("kagan.tour.leave", () => tour.stop()),
       ],
     })
     onCleanup(off)
   })
   const lines = () => wrap(spelled(app, props.step.text), inner())
-  const hint = () => (tour.index() === STEPS.length - 1 ? "Enter ends it" : "Enter goes on")
+  const hint = () =>
+    hintLine(app.rebinding, [
+      ["kagan.tour.next", tour.index() === STEPS.length - 1 ? "ends it" : "goes on"],
+      ["kagan.tour.back", "back"],
+      ["kagan.tour.leave", "leaves it"],
+    ])
   return (
     <box
       position="absolute"
@@ -120,10 +127,7 @@ function StepBox(props: { readonly app: App; readonly step: Step; readonly width
         )}
       />
       <For each={lines()}>{(line) => <Line width={inner()} segments={[{ text: line }]} />}</For>
-      <Line
-        width={inner()}
-        segments={[{ text: `${hint()} ${app.glyphs.dot} ← back ${app.glyphs.dot} Esc leaves it`, tone: "muted" }]}
-      />
+      <Line width={inner()} segments={[{ text: hint(), tone: "muted" }]} />
     </box>
   )
 }
@@ -131,7 +135,6 @@ function StepBox(props: { readonly app: App; readonly step: Step; readonly width
 /** With the keys in force; a command without a key is in the menu. */
 function spelled(app: App, text: string): string {
   return text.replace(/\{([\w.]+)\}/g, (_, id: string) => {
-    const key = keysOf(app.rebinding, id as CommandID)[0]
-    return key === undefined ? "the menu" : spellKey(key)
+    return spelledKey(app.rebinding, id as CommandID) || "the menu"
   })
 }

@@ -4,8 +4,8 @@ import type { Status } from "../../src/core/task.ts"
 import { WAYS_OUT } from "../../src/core/ways-out.ts"
 import { COMMANDS, REVIEW_COMMANDS, spellKey } from "../../src/tui/board/keys.ts"
 import { readRebinding } from "../../src/tui/board/rebinding.ts"
-import { task } from "./cards.ts"
-import { openStage } from "./stage.tsx"
+import { intakeOf, task } from "./cards.ts"
+import { openStage, START } from "./stage.tsx"
 
 describe("rebinding", () => {
   test("is read in the host's notation, and what is wrong is named", () => {
@@ -46,6 +46,50 @@ describe("rebinding", () => {
       stage.close()
     }
   })
+})
+
+test("also counts in dialogs and in the tour, and their hints name the keys in force", async () => {
+  const keybinds = {
+    "kagan.list.down": "ctrl+j",
+    "kagan.list.pick": "ctrl+l",
+    "kagan.text.send": "ctrl+l",
+    "kagan.tour.next": "x",
+    "kagan.tour.back": "none",
+    "kagan.answers.approve": "y",
+    "kagan.answers.again": "none",
+  }
+  const sessions = [
+    task(1, "Answered", {
+      intake: { state: "done", sessionID: "ses_i1", generation: 1, attempt: 1, required: 1, answered: 0, at: START },
+    }),
+    intakeOf(1, { decisions: [{ question: "Which?", assumption: "This one", required: true }] }),
+  ]
+  const answers = { "intake.answer": () => ({ text: "" }), "task.tell": () => ({ text: "told" }) }
+  const stage = await openStage({ tour: true, sessions, keybinds, answers })
+  try {
+    stage.shows("x goes on · Esc leaves it")
+    await stage.press("enter")
+    stage.shows("Type to narrow the actions")
+    await stage.press("esc", "x")
+    stage.shows("2/5")
+    await stage.press("esc", "i")
+    stage.shows("y approve · o override")
+    stage.showsNot("ask again")
+    await stage.press("enter", "r")
+    expect(stage.server.asked()).toEqual([])
+    await stage.press("y")
+    expect(stage.server.asked()).toMatchObject([{ type: "intake.answer" }])
+    await stage.press("t")
+    await stage.type("Go on")
+    await stage.press("ctrl+l")
+    expect(stage.server.asked().at(-1)).toMatchObject({ type: "task.tell", text: "Go on" })
+    await stage.press("w")
+    stage.shows("▌Small, self-contained change")
+    await stage.press("ctrl+j")
+    stage.shows("▌Already agreed in detail")
+  } finally {
+    stage.close()
+  }
 })
 
 test("every key of both tables does what its row says: none is deaf or taken by another", async () => {

@@ -3,7 +3,7 @@ import type { KeyEvent, Renderable } from "@opentui/core"
 import { BOARD_ROUTE, type App } from "../app.tsx"
 import type { Commands } from "./commands.tsx"
 import { COMMANDS, ENTRIES } from "./keys.ts"
-import { keysOf } from "./rebinding.ts"
+import { bindableKeys } from "./rebinding.ts"
 
 /**
  * Puts the table into the host's keymap: the board's keys only on the board and never under a dialog, the entries
@@ -12,8 +12,8 @@ import { keysOf } from "./rebinding.ts"
 export function registerKeys(app: App, commands: Commands): () => void {
   const { keymap, route } = app.host
   const bindings = COMMANDS.flatMap((row) =>
-    commands.keys(row.id).map((key): Binding<Renderable, KeyEvent> => ({
-      key: bindable(key),
+    bindableKeys(app.rebinding, row.id).map((key): Binding<Renderable, KeyEvent> => ({
+      key,
       cmd: row.id,
       desc: row.title,
       group: "Kagan",
@@ -41,16 +41,11 @@ export function registerKeys(app: App, commands: Commands): () => void {
       run: () => commands.enter(id),
     })),
     bindings: ENTRIES.flatMap(({ id, title }) =>
-      keysOf(app.rebinding, id).map((key) => ({ key: bindable(key), cmd: id, desc: title, group: "Kagan" })),
+      bindableKeys(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
     ),
   })
   return () => {
     offBoard()
     offEntries()
   }
-}
-
-/** In a text a comma stands between two keys, so that the key itself has to be given as an object. */
-function bindable(key: string): Binding<Renderable, KeyEvent>["key"] {
-  return key === "comma" ? { name: "," } : key
 }

@@ -1,7 +1,8 @@
 /**
  * The one table of what can be done by key: it feeds the bindings, the action menu, the footer, the help page, the
  * command palette and docs/keys.md. What a command does and when it may stands in the file of its group under `commands/`,
- * by the same id; a command of the host's palette and prompt is a row of `ENTRIES` and a line in `commands.tsx`.
+ * by the same id; a command of the host's palette and prompt is a row of `ENTRIES` and a line in `commands.tsx`. The rows
+ * of what stands over a screen, forms and dialogs, are in `dialog-keys.ts`.
  */
 export type CommandRow = {
   /** The name under which it is rebound. */
@@ -226,25 +227,6 @@ const reviewRows = [
 export type ReviewCommandID = (typeof reviewRows)[number]["id"]
 export const REVIEW_COMMANDS: readonly (CommandRow & { readonly id: ReviewCommandID })[] = reviewRows
 
-const formRows = [
-  { id: "kagan.form.send", keys: ["return"], title: "Create the task, or save it", group: "Task" },
-  {
-    id: "kagan.form.start",
-    keys: ["ctrl+return", "ctrl+s"],
-    title: "Create it and start it, without intake and with a reason",
-    group: "Task",
-  },
-  { id: "kagan.form.next", keys: ["tab"], title: "Next field", group: "Task" },
-  { id: "kagan.form.previous", keys: ["shift+tab"], title: "Previous field", group: "Task" },
-  { id: "kagan.form.choose", keys: ["space", "right"], title: "Choose what stands in the field", group: "Task" },
-  { id: "kagan.form.template", keys: ["ctrl+t"], title: "Begin with a template", group: "Task" },
-  { id: "kagan.form.editor", keys: ["ctrl+o"], title: "Write it in your editor", group: "Task" },
-] as const satisfies readonly CommandRow[]
-
-/** The keys of the form in which a task is typed. */
-export type FormCommandID = (typeof formRows)[number]["id"]
-export const FORM_COMMANDS: readonly (CommandRow & { readonly id: FormCommandID })[] = formRows
-
 export type CommandID = (typeof rows)[number]["id"]
 export type CommandIDsOf<G extends Group> = Extract<(typeof rows)[number], { readonly group: G }>["id"]
 export const COMMANDS: readonly (CommandRow & { readonly id: CommandID })[] = rows
@@ -279,6 +261,7 @@ const SPELLED: Readonly<Record<string, string>> = {
   end: "End",
   comma: ",",
   tab: "Tab",
+  backspace: "Backspace",
 }
 
 /** A key as a person reads it. */

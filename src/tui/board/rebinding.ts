@@ -1,13 +1,16 @@
+import { DIALOG_COMMANDS, FORM_COMMANDS, type DialogCommandID, type FormCommandID } from "./dialog-keys.ts"
 import {
   COMMANDS,
   ENTRIES,
-  FORM_COMMANDS,
   REVIEW_COMMANDS,
+  spellKey,
   type CommandID,
   type EntryID,
-  type FormCommandID,
   type ReviewCommandID,
 } from "./keys.ts"
+
+/** A command of any part of the table. */
+export type AnyCommandID = CommandID | ReviewCommandID | FormCommandID | DialogCommandID | EntryID
 
 /** Keys of the person's own by command name, with what could not be read. */
 export type Rebinding = {
@@ -16,15 +19,34 @@ export type Rebinding = {
 }
 
 const DEFAULT_KEYS: ReadonlyMap<string, readonly string[]> = new Map(
-  [...COMMANDS, ...REVIEW_COMMANDS, ...FORM_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
+  [...COMMANDS, ...REVIEW_COMMANDS, ...FORM_COMMANDS, ...DIALOG_COMMANDS, ...ENTRIES].map(({ id, keys }) => [id, keys]),
 )
 
 /** The keys in force: the person's own, else the table's. */
-export function keysOf(
-  rebinding: Rebinding,
-  id: CommandID | ReviewCommandID | FormCommandID | EntryID,
-): readonly string[] {
+export function keysOf(rebinding: Rebinding, id: AnyCommandID): readonly string[] {
   return rebinding.keys[id] ?? DEFAULT_KEYS.get(id) ?? []
+}
+
+/** The keys in force as the host's keymap takes them. */
+export function bindableKeys(rebinding: Rebinding, id: AnyCommandID): readonly (string | { readonly name: string })[] {
+  // In a text a comma stands between two keys, so that the key itself has to be given as an object.
+  return keysOf(rebinding, id).map((key) => (key === "comma" ? { name: "," } : key))
+}
+
+/** The first of its keys as a person reads it; empty: it has none. */
+export function spelledKey(rebinding: Rebinding, id: AnyCommandID): string {
+  const key = keysOf(rebinding, id)[0]
+  return key === undefined ? "" : spellKey(key)
+}
+
+/** A line of hints: each a command with a word for what its key does, or words alone. One without a key is left out. */
+export function hintLine(rebinding: Rebinding, parts: readonly (readonly [AnyCommandID, string] | string)[]): string {
+  const words = parts.flatMap((part) => {
+    if (typeof part === "string") return part === "" ? [] : [part]
+    const key = spelledKey(rebinding, part[0])
+    return key === "" ? [] : [`${key} ${part[1]}`]
+  })
+  return words.join(" · ")
 }
 
 /**

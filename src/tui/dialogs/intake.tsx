@@ -1,9 +1,10 @@
 import { createMemo, createSignal } from "solid-js"
 import type { DecisionAnswer } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
+import { hintLine } from "../board/rebinding.ts"
 import type { Card } from "../board/store.tsx"
 import { displayableLines, wrap } from "../../core/text.ts"
-import { DialogFrame, Scrolled, TextDialog, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import { DialogFrame, Scrolled, TextDialog, useDialogCommands, useDialogSpace } from "../ui/dialog.tsx"
 import type { Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
 import { openSplit } from "./split.tsx"
@@ -113,38 +114,40 @@ function Intake(props: { readonly app: App; readonly card: Card; readonly start:
   const parts = () => assessment().split?.length ?? 0
   const mayEdit = () => card.column() === "backlog"
 
-  useDialogKeys(() => [
-    {
-      key: "return",
-      cmd: () => {
-        if (decision()) void answer({ decision: at(), kind: "approved" })
-        else app.host.ui.dialog.clear()
-      },
+  useDialogCommands(() => ({
+    "kagan.answers.approve"() {
+      if (decision()) void answer({ decision: at(), kind: "approved" })
+      else app.host.ui.dialog.clear()
     },
-    { key: "o", cmd: override },
-    { key: "r", cmd: askAgain },
-    ...(mayEdit() ? [{ key: "e", cmd: edit }] : []),
-    ...(mayEdit() && parts() > 0 ? [{ key: "s", cmd: () => openSplit(app, card, back) }] : []),
-    { key: "left,h,k,up", cmd: () => void setAt(Math.max(0, at() - 1)) },
-    { key: "right,l,j,down", cmd: () => void setAt(Math.min(decisions().length - 1, at() + 1)) },
-  ])
+    "kagan.answers.override": override,
+    "kagan.answers.again": askAgain,
+    "kagan.answers.edit": mayEdit() && edit,
+    "kagan.answers.split": mayEdit() && parts() > 0 && (() => openSplit(app, card, back)),
+    "kagan.answers.previous": () => void setAt(Math.max(0, at() - 1)),
+    "kagan.answers.next": () => void setAt(Math.min(decisions().length - 1, at() + 1)),
+  }))
 
   const title = () =>
     `#${card.entry.meta.taskNumber} ${card.entry.title}${decisions().length > 0 ? ` ${app.glyphs.dot} ${at() + 1} of ${decisions().length}` : ""}`
+  const hint = () =>
+    hintLine(app.rebinding, [
+      ["kagan.answers.approve", decision() ? "approve" : "closes"],
+      ...(decision()
+        ? ([
+            ["kagan.answers.override", "override"],
+            ["kagan.answers.next", "others"],
+          ] as const)
+        : []),
+      ...(mayEdit() ? ([["kagan.answers.edit", "edit"]] as const) : []),
+      ...(mayEdit() && parts() > 0 ? ([["kagan.answers.split", "split"]] as const) : []),
+      ["kagan.answers.again", mayEdit() && parts() > 0 ? "again" : "ask again"],
+      mayEdit() && parts() > 0 ? "Esc" : "Esc later",
+    ])
   const body = createMemo(() => intakeLines(card, at(), space.width()))
   // No further down than the decision needs: what was understood stands above it.
   const from = () => Math.max(0, Math.min(body().question, body().end - space.rows()))
   return (
-    <DialogFrame
-      title={title()}
-      size="large"
-      hint={[
-        ...(decision() ? ["Enter approve", "o override", "←→ others"] : ["Enter closes"]),
-        ...(mayEdit() ? ["e edit"] : []),
-        ...(mayEdit() && parts() > 0 ? ["s split"] : []),
-        ...(mayEdit() && parts() > 0 ? ["r again", "Esc"] : ["r ask again", "Esc later"]),
-      ].join(" · ")}
-    >
+    <DialogFrame title={title()} size="large" hint={hint()}>
       <Scrolled about={at()} lines={body().lines} from={from()} width={space.width()} rows={space.rows()} />
     </DialogFrame>
   )

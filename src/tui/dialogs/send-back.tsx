@@ -3,9 +3,10 @@ import { createResource, createSignal, Match, onMount, Show, Switch } from "soli
 import { judgeSendBack, refusalText } from "../../core/rules.ts"
 import { displayableLines, fit } from "../../core/text.ts"
 import { openDialog, type App } from "../app.tsx"
+import { hintLine } from "../board/rebinding.ts"
 import type { Card } from "../board/store.tsx"
 import { openConfirm } from "./confirm.tsx"
-import { DialogFrame, fieldProps, Paragraph, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import { DialogFrame, fieldProps, Paragraph, useDialogCommands, useDialogSpace } from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 
 /** Shows exactly what the agent would get, to be edited and sent; after many iterations it asks first. */
@@ -111,10 +112,10 @@ function Preview(props: {
     app.backToBoard()
   }
 
-  useDialogKeys(() => [
-    { key: "return", cmd: () => void send() },
-    { key: "tab", cmd: () => void setFresh(!isFresh()) },
-  ])
+  useDialogCommands(() => ({
+    "kagan.return.send": () => void send(),
+    "kagan.return.mode": () => void setFresh(!isFresh()),
+  }))
   onMount(() => {
     area?.focus()
     area?.gotoBufferHome()
@@ -124,7 +125,12 @@ function Preview(props: {
     <DialogFrame
       title={`Send #${card.entry.meta.taskNumber} back`}
       size="xlarge"
-      hint="Enter sends · Tab same or fresh session · shift+enter new line · Esc leaves it for later"
+      hint={hintLine(app.rebinding, [
+        ["kagan.return.send", "sends"],
+        ["kagan.return.mode", "same or fresh session"],
+        "shift+enter new line",
+        "Esc leaves it for later",
+      ])}
     >
       <Line
         width={space.width()}

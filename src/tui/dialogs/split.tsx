@@ -2,8 +2,9 @@ import { createMemo, createSignal, Show } from "solid-js"
 import { refusalText } from "../../core/rules.ts"
 import { wrap } from "../../core/text.ts"
 import { openDialog, type App } from "../app.tsx"
+import { hintLine } from "../board/rebinding.ts"
 import type { Card } from "../board/store.tsx"
-import { DialogFrame, Scrolled, useDialogKeys, useDialogSpace } from "../ui/dialog.tsx"
+import { DialogFrame, Scrolled, useDialogCommands, useDialogSpace } from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
 import type { Tone } from "../ui/signs.ts"
@@ -30,17 +31,20 @@ function Split(props: { readonly app: App; readonly card: Card; readonly back: (
     await app.act(card, "splitting", "intake.split", { sessionID: card.id, ...(start ? { start } : {}) })
   }
 
-  useDialogKeys(() => [
-    { key: "return", cmd: () => void accept(false) },
-    { key: "ctrl+return", cmd: () => void accept(true) },
-    { key: "ctrl+s", cmd: () => void accept(true) },
-    { key: "backspace", cmd: props.back },
-  ])
+  useDialogCommands(() => ({
+    "kagan.split.create": () => void accept(false),
+    "kagan.split.start": () => void accept(true),
+    "kagan.split.back": props.back,
+  }))
   return (
     <DialogFrame
       title={`Split #${taskNumber} into ${count} tasks`}
       size="large"
-      hint="Enter creates · ctrl+enter also starts, in order · Backspace back"
+      hint={hintLine(app.rebinding, [
+        ["kagan.split.create", "creates"],
+        ["kagan.split.start", "also starts, in order"],
+        ["kagan.split.back", "back"],
+      ])}
     >
       <Scrolled lines={lines()} width={space.width()} rows={space.rows() - (wrong() ? 1 : 0)} />
       <Show when={wrong()}>

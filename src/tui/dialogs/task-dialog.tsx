@@ -5,10 +5,17 @@ import { plural } from "../../core/board.ts"
 import { isReason } from "../../core/rules.ts"
 import { displayable, displayableLines, fit } from "../../core/text.ts"
 import type { App } from "../app.tsx"
-import { spellKey, type FormCommandID } from "../board/keys.ts"
-import { keysOf } from "../board/rebinding.ts"
+import { hintLine } from "../board/rebinding.ts"
 import { openFile } from "../editor.ts"
-import { Choices, DialogFrame, fieldProps, useDialogKeys, useDialogSpace, type Choice } from "../ui/dialog.tsx"
+import {
+  Choices,
+  DialogFrame,
+  fieldProps,
+  useDialogCommands,
+  useDialogKeys,
+  useDialogSpace,
+  type Choice,
+} from "../ui/dialog.tsx"
 import { Line } from "../ui/line.tsx"
 import type { Segment } from "../ui/segments.ts"
 import { INTAKE_WAIVERS } from "./reason.tsx"
@@ -151,25 +158,28 @@ export function TaskDialog(props: {
     inputs.description?.setText(next.description)
   }
 
-  const formKeys = (id: FormCommandID, cmd: () => void) => keysOf(app.rebinding, id).map((key) => ({ key, cmd }))
   useDialogKeys(() => {
     if (picking()) return [{ key: "escape", cmd: backToForm }]
+    // Of a text of several lines they are its own.
+    return field() === "description"
+      ? []
+      : [
+          { key: "up", cmd: () => step(-1) },
+          { key: "down", cmd: () => step(1) },
+        ]
+  })
+  useDialogCommands(() => {
     const here = field()
-    return [
-      ...formKeys("kagan.form.send", () => send()),
-      ...(props.starts ? formKeys("kagan.form.start", () => choose("start")) : []),
-      ...formKeys("kagan.form.next", () => step(1)),
-      ...formKeys("kagan.form.previous", () => step(-1)),
-      ...formKeys("kagan.form.editor", () => void editOutside()),
-      ...formKeys("kagan.form.template", () => choose("template")),
-      ...(isText(here) ? [] : formKeys("kagan.form.choose", () => choose(here))),
-      ...(here === "description"
-        ? []
-        : [
-            { key: "up", cmd: () => step(-1) },
-            { key: "down", cmd: () => step(1) },
-          ]),
-    ]
+    if (picking()) return {}
+    return {
+      "kagan.form.send": () => send(),
+      "kagan.form.start": props.starts && (() => choose("start")),
+      "kagan.form.next": () => step(1),
+      "kagan.form.previous": () => step(-1),
+      "kagan.form.editor": () => void editOutside(),
+      "kagan.form.template": () => choose("template"),
+      "kagan.form.choose": !isText(here) && (() => choose(here)),
+    }
   })
 
   const choices = createMemo((): readonly Choice[] => {
@@ -227,23 +237,17 @@ export function TaskDialog(props: {
   }, [])
   const hidden = () => fields.length - rows().flat().length
 
-  const spelled = (id: FormCommandID) => {
-    const key = keysOf(app.rebinding, id)[0]
-    return key === undefined ? "" : spellKey(key)
-  }
   const hint = () =>
-    [
-      isText(field()) ? "" : `${spelled("kagan.form.choose")} chooses`,
-      `${spelled("kagan.form.send")} ${props.starts ? "create" : "saves"}`,
-      props.starts ? `${spelled("kagan.form.start")} create and start` : "",
-      `${spelled("kagan.form.next")} next`,
-      hidden() > 0 ? `${plural(hidden(), "more field")}` : "",
-      `${spelled("kagan.form.template")} template`,
-      `${spelled("kagan.form.editor")} editor`,
+    hintLine(app.rebinding, [
+      isText(field()) ? "" : (["kagan.form.choose", "chooses"] as const),
+      ["kagan.form.send", props.starts ? "create" : "saves"],
+      props.starts ? (["kagan.form.start", "create and start"] as const) : "",
+      ["kagan.form.next", "next"],
+      hidden() > 0 ? plural(hidden(), "more field") : "",
+      ["kagan.form.template", "template"],
+      ["kagan.form.editor", "editor"],
       props.keep ? "Esc keeps it" : "Esc cancels",
-    ]
-      .filter((part) => part !== "")
-      .join(" · ")
+    ])
 
   return (
     <Switch>

@@ -5,7 +5,7 @@ import { partText, plural } from "../../core/board.ts"
 import { useApp, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, spellKey, type ReviewCommandID } from "../board/keys.ts"
-import { keysOf } from "../board/rebinding.ts"
+import { bindableKeys, keysOf } from "../board/rebinding.ts"
 import { NoticeOverlay } from "../notice-overlay.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
@@ -41,7 +41,7 @@ export function ReviewScreen(props: {
         run: () => review.run(id),
       })),
       bindings: REVIEW_COMMANDS.flatMap(({ id, title }) =>
-        keysOf(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
+        bindableKeys(app.rebinding, id).map((key) => ({ key, cmd: id, desc: title, group: "Kagan" })),
       ),
     }),
   )

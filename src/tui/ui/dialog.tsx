@@ -14,6 +14,8 @@ import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Sh
 import { fuzzyFilter } from "../../core/fuzzy.ts"
 import { displayable, displayableLines, wrap } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
+import type { DialogCommandID, FormCommandID } from "../board/dialog-keys.ts"
+import { bindableKeys } from "../board/rebinding.ts"
 import { Line } from "./line.tsx"
 import { justify, type Segment } from "./segments.ts"
 
@@ -34,7 +36,19 @@ export function useDialogSpace(size: DialogSize = "medium") {
   }
 }
 
-/** Keys of the dialog that is open: they win over the host's own input keys, and only while it stands. */
+/** What the commands of the dialog that is open do; their keys win over the host's own, and only while it stands. */
+export function useDialogCommands(
+  commands: () => Readonly<Partial<Record<DialogCommandID | FormCommandID, (() => void) | false | undefined>>>,
+) {
+  const app = useApp()
+  useDialogKeys(() =>
+    Object.entries(commands()).flatMap(([id, cmd]) =>
+      cmd ? bindableKeys(app.rebinding, id as DialogCommandID).map((key) => ({ key, cmd })) : [],
+    ),
+  )
+}
+
+/** Keys of the dialog that is open which are no commands: those of its choices. */
 export function useDialogKeys(bindings: () => readonly Binding<Renderable, KeyEvent>[]) {
   const app = useApp()
   createEffect(() => {
@@ -128,10 +142,10 @@ export function Scrolled(props: {
   )
   createEffect(() => top() === most() && props.onEnd?.())
   const move = (by: number) => setTop((at) => Math.max(0, Math.min(at + by, most())))
-  useDialogKeys(() => [
-    { key: "pagedown", cmd: () => void move(Math.max(1, props.rows - 1)) },
-    { key: "pageup", cmd: () => void move(-Math.max(1, props.rows - 1)) },
-  ])
+  useDialogCommands(() => ({
+    "kagan.text.down": () => void move(Math.max(1, props.rows - 1)),
+    "kagan.text.up": () => void move(-Math.max(1, props.rows - 1)),
+  }))
   const hidden = () => {
     const above = top()
     const below = most() - top()
@@ -213,14 +227,16 @@ export function Choices(props: {
     choice.choose()
   }
 
-  useDialogKeys(() => [
-    { key: "up,ctrl+p", cmd: () => void setAt(Math.max(0, index() - 1)) },
-    { key: "down,ctrl+n", cmd: () => void setAt(Math.min(found().length - 1, index() + 1)) },
-    { key: "return", cmd: () => pick(found()[index()]) },
-    ...(props.filter === false
+  useDialogCommands(() => ({
+    "kagan.list.up": () => void setAt(Math.max(0, index() - 1)),
+    "kagan.list.down": () => void setAt(Math.min(found().length - 1, index() + 1)),
+    "kagan.list.pick": () => pick(found()[index()]),
+  }))
+  useDialogKeys(() =>
+    props.filter === false
       ? props.choices.flatMap((choice) => (choice.key ? [{ key: choice.key, cmd: () => pick(choice) }] : []))
-      : []),
-  ])
+      : [],
+  )
   onMount(() => field?.focus())
 
   return (
@@ -303,7 +319,7 @@ export function TextDialog(props: {
     judged = area?.plainText ?? ""
     setWrong(props.submit(judged))
   }
-  useDialogKeys(() => [{ key: "return", cmd: submit }])
+  useDialogCommands(() => ({ "kagan.text.send": submit }))
   onMount(() => {
     area?.focus()
     area?.gotoBufferEnd()

@@ -3,7 +3,7 @@ import { judgeApproval, judgeSendBack, judgeUpdate, refusalText } from "../../..
 import { REVIEW_ROUTE } from "../../app.tsx"
 import { openApprove } from "../../dialogs/approve.tsx"
 import { openConfirm } from "../../dialogs/confirm.tsx"
-import { openReason } from "../../dialogs/reason.tsx"
+import { openLeave } from "../../dialogs/leave.ts"
 import { openRecord } from "../../dialogs/record.tsx"
 import { openSendBack } from "../../dialogs/send-back.tsx"
 import { isRunning, type Card } from "../store.tsx"
@@ -11,14 +11,6 @@ import { refused, type BehavioursOf, type Desk } from "./behaviour.tsx"
 
 /** Judging what the agent made. */
 export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"Review"> {
-  function leave(card: Card) {
-    openReason(app, {
-      title: `#${card.entry.meta.taskNumber} done without merge: why?`,
-      reasons: ["Not wanted any more", "Merged by hand", "Superseded by another task"],
-      choose: (reason) => void app.act(card, "closing", "task.leave", { sessionID: card.id, reason }),
-    })
-  }
-
   function update(card: Card) {
     const { meta } = card.entry
     const base = card.facts()?.target ?? meta.baseBranch
@@ -56,7 +48,7 @@ export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"R
       when: (card) => (card ? app.unable() : "no card is selected"),
       run: (card) => card && openRecord(app, card),
     },
-    "kagan.leave": onCard(leave, inColumn("review")),
+    "kagan.leave": onCard((card) => openLeave(app, card), inColumn("review")),
   }
 }
 
