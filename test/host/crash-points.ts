@@ -29,7 +29,7 @@ export const POINTS: Readonly<Record<string, Trap>> = {
   "agent asked": { request: "work", nth: 1 },
   "agent wrote a file": { request: "work", nth: 2 },
   "entered Review": { record: /"lastGatedStatus": "review"/ },
-  "snapshot, before its tree": { git: "write-tree", when: "before" },
+  "snapshot, before its tree": { git: "unpack-objects", when: "before" },
   "snapshot, after its commit": { git: "commit-tree", when: "after" },
   "snapshot, after its ref": { git: "update-ref", when: "after" },
   "snapshot stored": { record: /"snapshot": \{/ },

@@ -101,6 +101,9 @@ export async function mergeBase(repo: Repository, one: string, other: string): G
 export async function treeOfCommit(repo: Repository, commit: string): GitResult<string> {
   const found = await lookUp(repo, [`${commit}^{tree}`])
   if (!found.ok) return found
-  if (found.value[0] !== undefined) return ok(found.value[0])
+  return found.value[0] === undefined ? noCommit(commit) : ok(found.value[0])
+}
+
+export function noCommit(commit: string) {
   return fail("branch_missing", `there is no commit ${commit}`, { branch: commit })
 }

@@ -1,16 +1,25 @@
 import { ok } from "../../core/result.ts"
 import { refuseInTheWay, targetCheckout } from "./checkout.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
-import { lookUp, mergeBase, treeOfCommit } from "./history.ts"
+import { lookUp, mergeBase } from "./history.ts"
 import { mergeTrees } from "./merge-tree.ts"
 import type { ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import type { WorktreeEntry } from "./worktree-state.ts"
 
+export interface Landing {
+  readonly target: string
+  /** The target's commit, and its tree. */
+  readonly from: string
+  readonly fromTree: string
+  readonly snapshot: string
+  readonly snapshotTree: string
+}
+
 /** What will land and where, or why it cannot: all that can be known before anything is touched. */
 export async function planLanding(
   repo: Repository,
-  wanted: { readonly target: string; readonly from: string; readonly snapshot: string },
+  wanted: Landing,
   entries: readonly WorktreeEntry[],
   guard: ProgramGuard,
 ): GitResult<{ readonly tree: string; readonly checkout?: string }> {
@@ -24,25 +33,20 @@ export async function planLanding(
 }
 
 /** The tree that a merge will land, or why nothing can: conflicts, nothing to merge, all there already. */
-async function planMerge(
-  repo: Repository,
-  wanted: { readonly target: string; readonly from: string; readonly snapshot: string },
-  guard: ProgramGuard,
-): GitResult<string> {
+async function planMerge(repo: Repository, wanted: Landing, guard: ProgramGuard): GitResult<string> {
   const { target, from, snapshot } = wanted
-  const [merged, has] = await Promise.all([mergeTrees(repo, from, snapshot, guard), treeOfCommit(repo, from)])
+  const merged = await mergeTrees(repo, from, snapshot, guard)
   if (!merged.ok) return merged
-  if (!has.ok) return has
   if (merged.value.conflicts.length > 0) {
     const files = merged.value.conflicts
     return fail("conflicts", `conflict with ${target} in ${nameSome(files)}`, { files, target })
   }
-  if (merged.value.tree !== has.value) return ok(merged.value.tree)
+  if (merged.value.tree !== wanted.fromTree) return ok(merged.value.tree)
   const start = await mergeBase(repo, from, snapshot)
   if (!start.ok) return start
-  const trees = await lookUp(repo, [`${start.value}^{tree}`, `${snapshot}^{tree}`])
-  if (!trees.ok) return trees
-  const empty = trees.value[0] === trees.value[1] && start.value !== snapshot
+  const tree = await lookUp(repo, [`${start.value}^{tree}`])
+  if (!tree.ok) return tree
+  const empty = tree.value[0] === wanted.snapshotTree && start.value !== snapshot
   if (empty) return fail("nothing_to_merge", `the task changes nothing that ${target} does not have`, { target })
   return fail("already_merged", `${target} has all of this already`, { target, commit: from })
 }

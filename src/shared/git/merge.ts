@@ -1,4 +1,4 @@
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { ok } from "../../core/result.ts"
 import type { MergeStrategy } from "../../core/task.ts"
 import { advance, mendAdvance, moved } from "./advance.ts"
@@ -6,51 +6,13 @@ import { borrowForCommit, returnBorrowed } from "./borrow.ts"
 import { splitNul } from "./bytes.ts"
 import { commitHooks, commitTree } from "./commit.ts"
 import { fail, nameSome, type GitResult } from "./failure.ts"
-import { lookUp, resolveBase, resolveCommit, treeOfCommit } from "./history.ts"
+import { lookUp, noCommit, resolveCommit } from "./history.ts"
 import { planLanding } from "./merge-plan.ts"
-import { mergeTrees } from "./merge-tree.ts"
-import { guardFrom, guardPrograms, type ProgramGuard } from "./programs.ts"
+import { guardFrom, type ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { isOn, readSettings, type Setting } from "./settings.ts"
 import { changedSince } from "./snapshot.ts"
 import { gitLink, listWorktrees, worktreeState, type WorktreeEntry } from "./worktree-state.ts"
-
-export interface Forecast {
-  /** The target's commit that this is about. */
-  readonly target: string
-  /** Files that conflict; none: it merges. */
-  readonly conflicts: readonly string[]
-  /** Commits of the target that the snapshot does not have. */
-  readonly behind: number
-  /** The target has all of the work already. */
-  readonly contained: boolean
-}
-
-/** What a merge of the snapshot into a branch would meet. Touches nothing. */
-export async function forecast(wanted: {
-  readonly repo: Repository
-  readonly target: string
-  readonly snapshot: string
-}): GitResult<Forecast> {
-  const { repo, snapshot } = wanted
-  const [target, guard] = await Promise.all([resolveBase(repo, wanted.target), guardPrograms(repo.git, repo.commonDir)])
-  if (!target.ok) return target
-  if (!guard.ok) return guard
-  const [merged, tree, behind] = await Promise.all([
-    mergeTrees(repo, target.value, snapshot, guard.value),
-    treeOfCommit(repo, target.value),
-    repo.git.run(["rev-list", "--count", `${snapshot}..${target.value}`], { cwd: repo.commonDir }),
-  ])
-  if (!merged.ok) return merged
-  if (!tree.ok) return tree
-  if (!behind.ok) return behind
-  return ok({
-    target: target.value,
-    conflicts: merged.value.conflicts,
-    behind: Number(behind.value.stdout.trim()),
-    contained: merged.value.conflicts.length === 0 && merged.value.tree === tree.value,
-  })
-}
 
 /** What a merge has done so far, for the card's history. */
 export type MergeStep =
@@ -104,44 +66,81 @@ export async function mergeSnapshot(wanted: MergeWanted): GitResult<Merged> {
   }
   const mended = await mendAdvance(repo, target)
   if (!mended.ok) return mended
-  const there = wanted.worktree !== undefined && (await gitLink(wanted.worktree)) !== undefined
-  const [from, entries, settings] = await Promise.all([
-    targetCommit(repo, target),
-    listWorktrees(repo),
-    readSettings(repo.git, there ? wanted.worktree! : repo.root),
-  ])
-  if (!from.ok) return from
-  if (!entries.ok) return entries
-  if (!settings.ok) return settings
-  if (wanted.expected !== undefined && wanted.expected !== from.value) {
-    return movedOn(repo, target, wanted.expected, from.value)
-  }
-  const guard = guardFrom(settings.value, repo.git.trusted())
-  // Both look at many files and neither touches one.
-  const [plan, unchanged] = await Promise.all([
-    planLanding(repo, { target, from: from.value, snapshot }, entries.value, guard),
-    refuseChanged(wanted, entries.value, guard),
-  ])
-  if (!plan.ok) return plan
-  if (!unchanged.ok) return unchanged
-  const { tree, checkout } = plan.value
+  const looked = await look(wanted)
+  if (!looked.ok) return looked
+  const { from, tree, snapshotTree, settings, guard, there, checkout } = looked.value
 
   const where = wanted.worktree === undefined ? {} : { worktree: wanted.worktree }
-  await wanted.journal?.({ step: "committing", target, from: from.value, snapshot, ...where })
+  await wanted.journal?.({ step: "committing", target, from, snapshot, ...where })
   const at = checkout === undefined ? {} : { checkout }
-  const commit = await makeCommit(wanted, {
-    from: from.value,
-    tree: tree,
-    settings: settings.value,
-    there,
-    ...at,
-  })
+  const commit = await makeCommit(wanted, { from, tree, snapshotTree, settings, there, ...at })
   if (!commit.ok) return commit
-  await wanted.journal?.({ step: "advancing", target, from: from.value, to: commit.value })
-  const advanced = await advance(repo, { target, from: from.value, to: commit.value, ...at }, guard)
+  await wanted.journal?.({ step: "advancing", target, from, to: commit.value })
+  const advanced = await advance(repo, { target, from, to: commit.value, ...at }, guard)
   if (!advanced.ok) return advanced
   await wanted.journal?.({ step: "merged", target, commit: commit.value })
-  return ok({ commit: commit.value, target, from: from.value, ...at })
+  return ok({ commit: commit.value, target, from, ...at })
+}
+
+interface Looked {
+  /** The target's commit. */
+  readonly from: string
+  /** What will land. */
+  readonly tree: string
+  readonly snapshotTree: string
+  readonly settings: readonly Setting[]
+  readonly guard: ProgramGuard
+  /** The task's worktree is where it belongs. */
+  readonly there: boolean
+  readonly checkout?: string
+}
+
+/** All that is to be known first: what will land and where, and that the worktree still is what was approved. */
+async function look(wanted: MergeWanted): GitResult<Looked> {
+  const { repo, target, worktree, snapshot } = wanted
+  const link = worktree === undefined ? undefined : await gitLink(worktree)
+  const there = link !== undefined
+  const reading = readSettings(repo.git, there ? worktree! : repo.root)
+  const guarding = reading.then((read) => (read.ok ? ok(guardFrom(read.value, repo.git.trusted())) : read))
+  const placing = placesOf(repo, target, snapshot)
+  const comparing = () =>
+    changedSince({
+      repo,
+      worktree: worktree!,
+      indexFile: join(link ?? repo.commonDir, "kagan-private"),
+      snapshot,
+      guard: guarding,
+      snapshotTree: placing.then((found) => (found.ok ? ok(found.value.snapshotTree) : found)),
+    })
+  // It reads every file of the worktree, so it begins before the rest is known; but not in a foreign folder.
+  const begun = link !== undefined && dirname(dirname(link)) === repo.commonDir ? comparing() : undefined
+  const plan = async () => {
+    const [places, entries, settings, guard] = await Promise.all([placing, listWorktrees(repo), reading, guarding])
+    if (!places.ok) return places
+    if (!entries.ok) return entries
+    if (!settings.ok) return settings
+    if (!guard.ok) return guard
+    const { from } = places.value
+    if (wanted.expected !== undefined && wanted.expected !== from) return movedOn(repo, target, wanted.expected, from)
+    const landing = await planLanding(repo, { target, snapshot, ...places.value }, entries.value, guard.value)
+    if (!landing.ok) return landing
+    const found = { settings: settings.value, guard: guard.value, there, ...places.value, ...landing.value }
+    return ok({ found, entries: entries.value })
+  }
+  const [planned, changed] = await Promise.all([plan(), begun])
+  if (!planned.ok) return planned
+  const unchanged = await refuseChanged(wanted, planned.value.entries, () => changed ?? comparing())
+  return unchanged.ok ? ok(planned.value.found) : unchanged
+}
+
+async function placesOf(repo: Repository, target: string, snapshot: string) {
+  const names = [`refs/heads/${target}^{commit}`, `refs/heads/${target}^{tree}`, `${snapshot}^{tree}`]
+  const found = await lookUp(repo, names)
+  if (!found.ok) return found
+  const [from, fromTree, snapshotTree] = found.value
+  if (from === undefined || fromTree === undefined) return noTarget(repo, target)
+  if (snapshotTree === undefined) return noCommit(snapshot)
+  return ok({ from, fromTree, snapshotTree })
 }
 
 /**
@@ -204,6 +203,10 @@ export async function movedOn(repo: Repository, target: string, expected: string
 async function targetCommit(repo: Repository, target: string): GitResult<string> {
   const commit = await resolveCommit(repo, `refs/heads/${target}`)
   if (commit.ok || commit.error.kind !== "branch_missing") return commit
+  return noTarget(repo, target)
+}
+
+async function noTarget(repo: Repository, target: string) {
   const remote = await resolveCommit(repo, `refs/remotes/${target}`)
   const text = remote.ok
     ? `${target} is a remote branch: choose a local one to merge into`
@@ -214,9 +217,9 @@ async function targetCommit(repo: Repository, target: string): GitResult<string>
 async function refuseChanged(
   wanted: MergeWanted,
   entries: readonly WorktreeEntry[],
-  guard: ProgramGuard,
+  compare: () => Awaited<ReturnType<typeof changedSince>> | ReturnType<typeof changedSince>,
 ): GitResult<void> {
-  const { repo, worktree, branch, snapshot } = wanted
+  const { repo, worktree, branch } = wanted
   if (worktree === undefined) return ok()
   const state = await worktreeState(repo, worktree, branch, entries)
   if (!state.ok) return state
@@ -227,28 +230,13 @@ async function refuseChanged(
     const now = actual === undefined ? `no longer on ${branch}` : `on ${actual} and no longer on ${branch}`
     return fail("branch_switched", `${worktree} is ${now}`, { expected: branch, ...(actual ? { actual } : {}) })
   }
-  const changed = await changedSince({
-    repo,
-    worktree,
-    indexFile: join((await gitLink(worktree)) ?? repo.commonDir, "kagan-private"),
-    snapshot,
-    guard,
-  })
+  const changed = await compare()
   if (!changed.ok) return changed
   const files = changed.value.map((file) => file.path)
   return files.length === 0 ? ok() : fail("changed_since_review", `changed since review: ${nameSome(files)}`, { files })
 }
 
-interface Planned {
-  readonly from: string
-  readonly tree: string
-  readonly settings: readonly Setting[]
-  /** The task's worktree is where it belongs. */
-  readonly there: boolean
-  readonly checkout?: string
-}
-
-async function makeCommit(wanted: MergeWanted, planned: Planned): GitResult<string> {
+async function makeCommit(wanted: MergeWanted, planned: Omit<Looked, "guard">): GitResult<string> {
   const { repo, snapshot, strategy, message, worktree } = wanted
   const { from, settings, there, checkout } = planned
   const cwd = checkout ?? repo.root
@@ -264,12 +252,10 @@ async function makeCommit(wanted: MergeWanted, planned: Planned): GitResult<stri
     const text = "there are commit hooks, and the task's worktree, where they run, is missing: restore it"
     return fail("hook_missing", text, { path: hooks.value.folder })
   }
-  const tree = await treeOfCommit(repo, snapshot)
-  if (!tree.ok) return tree
   return borrowForCommit({
     repo,
     worktree,
-    tree: tree.value,
+    tree: planned.snapshotTree,
     mergedTree: planned.tree,
     from,
     parents,

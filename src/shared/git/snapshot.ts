@@ -14,7 +14,6 @@ import {
   type ChangedFile,
 } from "./history.ts"
 import { readRecord } from "./ownership.ts"
-import type { ProgramGuard } from "./programs.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { writeWorkingTree, type TreeRequest, type UntrackedLimits } from "./tree.ts"
@@ -150,7 +149,9 @@ export interface ChangedSince extends Omit<TakeSnapshot, "n" | "generation" | "m
   readonly snapshot: string
   /** Not needed: the snapshot says what the task's files were. */
   readonly base?: string
-  readonly guard?: ProgramGuard
+  readonly guard?: TreeRequest["guard"]
+  /** The snapshot's tree, when it is looked up already. */
+  readonly snapshotTree?: GitResult<string>
 }
 
 /** What differs between the worktree and a snapshot; nothing when it still equals it. */
@@ -160,13 +161,15 @@ export async function changedSince(wanted: ChangedSince): GitResult<readonly Cha
   if (!returned.ok) return returned
   const exclude = await excludeOf(wanted)
   if (!exclude.ok) return exclude
+  const known = wanted.snapshotTree ?? treeOfCommit(repo, snapshot)
   const request = {
     ...treeRequest(wanted, exclude.value),
     base: snapshot,
     allowLarge: true,
+    known,
     ...(wanted.guard ? { guard: wanted.guard } : {}),
   }
-  const [tree, before] = await Promise.all([writeWorkingTree(request), treeOfCommit(repo, snapshot)])
+  const [tree, before] = await Promise.all([writeWorkingTree(request), known])
   if (!tree.ok) return tree
   if (!before.ok) return before
   return tree.value.tree === before.value ? ok([]) : changedFiles(repo, snapshot, tree.value.tree)

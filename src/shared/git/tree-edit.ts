@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { deflateSync } from "node:zlib"
 import { ok } from "../../core/result.ts"
 import { decodePath, encodePath, joinNul } from "./bytes.ts"
 import { fail, type GitResult } from "./failure.ts"
@@ -17,29 +18,50 @@ interface Folder {
 
 const FOLDER = "040000"
 
-/**
- * The tree of a commit with some paths set or removed. Only the folders on the way to them are read and written, however many files
- * the tree has. What git has made of them is compared with what was meant.
- */
-export async function editTree(git: Git, cwd: string, tree: string, edits: TreeEdits): GitResult<string> {
-  const read = await readFolders(git, cwd, tree, [...new Set(["", ...[...edits.keys()].flatMap(foldersAbove)])])
+/** The folders of a tree that an edit goes through. */
+export interface OpenTree {
+  readonly tree: string
+  /** What stands there; `undefined`: no folder does. */
+  folder(path: string): Folder | undefined
+}
+
+/** Opens a tree at the folders above these paths: all in one call, however many files the tree has. */
+export async function openTree(git: Git, cwd: string, tree: string, paths: Iterable<string>): GitResult<OpenTree> {
+  const asked = new Set(["", ...[...paths].flatMap(foldersAbove)])
+  const read = await readFolders(git, cwd, tree, [...asked])
   if (!read.ok) return read
-  const root = read.value.get("") ?? emptyFolder()
-  const at = (path: string) => read.value.get(path)
+  return ok({
+    tree,
+    folder(path) {
+      // What was not read would be taken for empty, and its files for gone.
+      if (!asked.has(path)) throw new Error(`the folder ${path} was not opened`)
+      return read.value.get(path)
+    },
+  })
+}
+
+/**
+ * The tree with some paths set or removed, which must be among those it was opened at. Only the folders on the way to
+ * them are written, and nothing where the answer is `known`, a tree that the repository has.
+ */
+export async function editTree(
+  git: Git,
+  cwd: string,
+  { tree, folder }: OpenTree,
+  edits: TreeEdits,
+  known?: string,
+): GitResult<string> {
+  const root = folder("") ?? emptyFolder()
   // Removals first: a file may have made room for a folder of its name, and a folder for a file.
-  for (const [path, entry] of edits) if (entry === undefined) removeEntry(root, path, at)
-  for (const [path, entry] of edits) if (entry !== undefined) setEntry(root, path, entry, at)
+  for (const [path, entry] of edits) if (entry === undefined) removeEntry(root, path, folder)
+  for (const [path, entry] of edits) if (entry !== undefined) setEntry(root, path, entry, folder)
   const hash = tree.length === 64 ? "sha256" : "sha1"
-  const written: { readonly object: string; readonly lines: readonly string[] }[] = []
+  const written: Buffer[] = []
   const object = settle(root, hash, written)
-  if (written.length === 0) return ok(object)
-  // An empty line ends each tree.
-  const stdin = joinNul(written.flatMap(({ lines }) => [...lines, ""]))
-  const made = await git.run(["mktree", "-z", "--missing", "--batch"], { cwd, stdin })
-  if (!made.ok) return made
-  const ids = made.value.stdout.trim().split("\n")
-  const same = ids.length === written.length && written.every((one, i) => one.object === ids[i])
-  return same ? ok(object) : fail("unreadable", "git wrote another tree than was meant", { what: "mktree" })
+  if (written.length === 0 || object === known) return ok(object)
+  // `git mktree` looks up each entry of each folder, which takes long where objects are not packed.
+  const stored = await git.run(["unpack-objects", "-q"], { cwd, stdin: packOf(written, hash) })
+  return stored.ok ? ok(object) : stored
 }
 
 /** Every folder that a path lies in, without the outermost one. */
@@ -49,7 +71,6 @@ export function foldersAbove(path: string): string[] {
   return folders
 }
 
-/** The folders that a tree has at these paths, all in one call. */
 async function readFolders(
   git: Git,
   cwd: string,
@@ -100,7 +121,7 @@ function emptyFolder(): Folder {
   return { entries: new Map(), folders: new Map() }
 }
 
-type Reader = (path: string) => Folder | undefined
+type Reader = OpenTree["folder"]
 
 /** The folder that is to change at a path; made where there is none and `make` is asked for. */
 function enter(root: Folder, path: string, at: Reader, make: boolean): Folder | undefined {
@@ -140,11 +161,7 @@ function partsOf(path: string): { readonly parent: string; readonly name: string
 }
 
 /** The id of a folder once its own folders have theirs; what is new is added to `written`, the innermost first. */
-function settle(
-  folder: Folder,
-  hash: string,
-  written: { readonly object: string; readonly lines: readonly string[] }[],
-): string {
+function settle(folder: Folder, hash: string, written: Buffer[]): string {
   for (const [name, inner] of folder.folders) {
     // A folder without anything in it is no entry.
     if (hasFiles(inner)) folder.entries.set(name, { mode: FOLDER, object: settle(inner, hash, written) })
@@ -162,8 +179,7 @@ function settle(
   )
   const object = createHash(hash).update(`tree ${content.length}\0`).update(content).digest("hex")
   if (object === folder.object) return object
-  const lines = sorted.map(({ name, entry }) => `${entry.mode} ${typeOf(entry.mode)} ${entry.object}\t${name}`)
-  written.push({ object, lines })
+  written.push(content)
   return object
 }
 
@@ -176,6 +192,23 @@ function sortKey({ bytes, entry }: { readonly bytes: Buffer; readonly entry: Tre
   return entry.mode === FOLDER ? Buffer.concat([bytes, Buffer.from("/")]) : bytes
 }
 
-function typeOf(mode: string): string {
-  return mode === FOLDER ? "tree" : mode === "160000" ? "commit" : "blob"
+/** Trees as a pack: git checks its sum and stores each under the id that it computes itself. */
+function packOf(trees: readonly Buffer[], hash: string): Buffer {
+  const head = Buffer.alloc(12)
+  head.write("PACK", "latin1")
+  head.writeUInt32BE(2, 4)
+  head.writeUInt32BE(trees.length, 8)
+  const body = trees.flatMap((tree) => [packedSize(tree.length), deflateSync(tree, { level: 1 })])
+  const whole = Buffer.concat([head, ...body])
+  return Buffer.concat([whole, createHash(hash).update(whole).digest()])
+}
+
+/** The kind "tree" and the length: four bits of it, then seven a byte, the lowest first. */
+function packedSize(length: number): Buffer {
+  const bytes = [0x20 | (length & 0x0f)]
+  for (let rest = length >> 4; rest > 0; rest >>= 7) {
+    bytes[bytes.length - 1]! |= 0x80
+    bytes.push(rest & 0x7f)
+  }
+  return Buffer.from(bytes)
 }

@@ -1,15 +1,15 @@
 import { lstat, readdir, readFile, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
-import { ok, type Result } from "../../core/result.ts"
+import { ok } from "../../core/result.ts"
 import { isAlive } from "./alive.ts"
 import { joinNul, pathIn, splitNul } from "./bytes.ts"
-import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./failure.ts"
+import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
 import { explainBlocked, guardPrograms, type ProgramGuard } from "./programs.ts"
 import { seedIndex } from "./private-index.ts"
 import type { Git } from "./runner.ts"
 import { readStatusAndHead, type TreeEntry } from "./status.ts"
-import { editTree, type TreeEdits } from "./tree-edit.ts"
+import { editTree, openTree, type TreeEdits } from "./tree-edit.ts"
 
 export interface TreeRequest {
   readonly git: Git
@@ -19,9 +19,11 @@ export interface TreeRequest {
   /** Files that were brought along and are not the task's work. */
   readonly exclude?: readonly string[]
   /** The commit whose config files the host's `$schema` line is measured against; default the worktree's HEAD. */
-  readonly base?: string | Promise<Result<string, GitFailure>>
-  /** When the settings were read already. */
-  readonly guard?: ProgramGuard
+  readonly base?: string | GitResult<string>
+  /** When the settings are read already, or will be. */
+  readonly guard?: ProgramGuard | GitResult<ProgramGuard>
+  /** A tree that the repository has and that this one may equal. */
+  readonly known?: GitResult<string>
   readonly limits?: UntrackedLimits
   /** Untracked files beyond the limits were named to the person, who wants them in. */
   readonly allowLarge?: boolean
@@ -51,10 +53,7 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
   const small = `${index}s`
   try {
     await sweep(wanted.indexFile)
-    const [seeded, guard] = await Promise.all([
-      seedIndex(wanted.git, wanted.worktree, index),
-      wanted.guard ? ok(wanted.guard) : guardPrograms(wanted.git, wanted.worktree),
-    ])
+    const [seeded, guard] = await Promise.all([seedIndex(wanted.git, wanted.worktree, index), guardOf(wanted)])
     if (!seeded.ok) return seeded
     if (!guard.ok) return guard
     return explainBlocked(await writeFrom(wanted, { index, small, guard: guard.value.args }), guard.value)
@@ -63,6 +62,11 @@ export async function writeWorkingTree(wanted: TreeRequest): GitResult<WorkingTr
   } finally {
     for (const file of [index, `${index}.lock`, small, `${small}.lock`]) await rm(file, { force: true })
   }
+}
+
+function guardOf({ git, worktree, guard }: TreeRequest): GitResult<ProgramGuard> {
+  if (guard === undefined) return guardPrograms(git, worktree)
+  return "args" in guard ? Promise.resolve(ok(guard)) : guard
 }
 
 interface Place {
@@ -89,10 +93,18 @@ async function writeFrom(wanted: TreeRequest, place: Place): GitResult<WorkingTr
     if (!small.ok) return small
   }
   const paths = [...[...changed.keys()].filter((path) => !excluded.has(path)), ...files]
-  const [stored, kept] = await Promise.all([storeFiles(wanted, place, changed, paths), asInBase(wanted, excluded)])
+  const { git, worktree } = wanted
+  const [stored, kept, opened, known] = await Promise.all([
+    storeFiles(wanted, place, changed, paths),
+    asInBase(wanted, excluded),
+    openTree(git, worktree, head, [...staged.keys(), ...paths, ...excluded, ...hostConfigPaths]),
+    wanted.known,
+  ])
   if (!stored.ok) return stored
   if (!kept.ok) return kept
-  const tree = await editTree(wanted.git, wanted.worktree, head, new Map([...staged, ...stored.value, ...kept.value]))
+  if (!opened.ok) return opened
+  const edits = new Map([...staged, ...stored.value, ...kept.value])
+  const tree = await editTree(git, worktree, opened.value, edits, known?.ok ? known.value : undefined)
   return tree.ok ? ok({ tree: tree.value, nested }) : tree
 }
 

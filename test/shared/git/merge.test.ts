@@ -2,7 +2,8 @@ import { lstat, mkdir, readFile, readdir, rm, symlink, writeFile } from "node:fs
 import { join } from "node:path"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { findMerge, forecast, mergeSnapshot, type MergeStep } from "../../../src/shared/git/merge.ts"
+import { forecast } from "../../../src/shared/git/forecast.ts"
+import { findMerge, mergeSnapshot, type MergeStep } from "../../../src/shared/git/merge.ts"
 import { removeWorktree } from "../../../src/shared/git/worktree-remove.ts"
 import { bench, checkoutAt, failure, hastyGit, value, type Bench } from "./throwaway.ts"
 
