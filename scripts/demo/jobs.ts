@@ -12,6 +12,10 @@ export interface Job {
   readonly content: string
   readonly better?: string
   readonly done: string
+  /** Its to-do list, told before the file is written; the first are then done. */
+  readonly todos?: readonly string[]
+  /** A command that it wants to run after the file is written. */
+  readonly command?: string
   /** What a reviewer says of the first try; a better one is clean. */
   readonly summary: string
   readonly findings: readonly Complaint[]

@@ -19,10 +19,10 @@ export interface Pilot {
   agrees(questions: readonly string[]): Promise<string>
 }
 
-export function makePilot(tui: Terminal): Pilot {
+export function makePilot(tui: Terminal, patience = PATIENCE): Pilot {
   const pilot: Pilot = {
-    sees: (what) => tui.waitFor(what, PATIENCE),
-    gone: (what) => tui.waitGone(what, PATIENCE),
+    sees: (what) => tui.waitFor(what, patience),
+    gone: (what) => tui.waitGone(what, patience),
     card: (number, status, state) => pilot.sees(cardIn(number, status, state)),
     async boards() {
       await pilot.sees(/makes the first task/)

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { startModel, type Model } from "../../test/kit/model.ts"
-import { makeSandbox, pluginPath, type Sandbox } from "../../test/kit/sandbox.ts"
+import { makeSandbox, pluginPath, type Sandbox, type SandboxOptions } from "../../test/kit/sandbox.ts"
 import { SAMPLE_FILES } from "./sample.ts"
 import { demoScript, type Pace } from "./script.ts"
 
@@ -14,10 +14,16 @@ export interface Stage {
 }
 
 /** Sets the stage in a temporary folder. Should this process die, the kit's guardian clears it. */
-export async function setStage(pace: Pace): Promise<Stage> {
+export async function setStage(pace: Pace, more: Pick<SandboxOptions, "config"> = {}): Promise<Stage> {
   const model = await startModel(demoScript(pace))
   const openBoard = pathToFileURL(join(import.meta.dirname, "open-board.js")).href
-  const sandbox = await makeSandbox({ model, files: SAMPLE_FILES, tui: { plugin: [pluginPath(), openBoard] } })
+  const sandbox = await makeSandbox({
+    ...more,
+    model,
+    folder: "home/teahouse",
+    files: SAMPLE_FILES,
+    tui: { plugin: [pluginPath(), openBoard] },
+  })
   let cleared: Promise<void> | undefined
   return {
     sandbox,

@@ -80,26 +80,26 @@ export function statistics(stories: readonly TaskStory[], now: number): readonly
   const time = (label: string, points: readonly Point[]): StatRow => ({
     label,
     value: points.length === 0 ? "–" : duration(median(points)),
-    of: count(points.length, "task"),
+    of: points.length === 0 ? "none yet" : `median of ${points.length}`,
     weeks: byWeek(points, now, median),
   })
   const share = (label: string, points: readonly Point[], noun: string): StatRow => ({
     label,
     value: points.length === 0 ? "–" : `${Math.round(mean(points) * 100)}%`,
-    of: `${sum(points)} of ${count(points.length, noun)}`,
+    of: points.length === 0 ? "none yet" : `${sum(points)} of ${count(points.length, noun)}`,
     weeks: byWeek(points, now, mean),
   })
   const money = (label: string, points: readonly Point[]): StatRow => ({
     label,
-    value: `$${sum(points).toFixed(2)}`,
-    of: points.length === 0 ? "no task" : `$${(sum(points) / points.length).toFixed(2)} a task`,
+    value: points.length === 0 ? "–" : `$${sum(points).toFixed(2)}`,
+    of: points.length === 0 ? "none reported" : `$${(sum(points) / points.length).toFixed(2)} a task`,
     weeks: byWeek(points, now, sum),
   })
   return [
     {
       label: "Tasks done",
       value: String(lead.length),
-      of: count(stories.length, "task"),
+      of: `of ${count(stories.length, "task")}`,
       weeks: byWeek(
         lead.map(({ at }) => ({ at, value: 1 })),
         now,
@@ -114,7 +114,7 @@ export function statistics(stories: readonly TaskStory[], now: number): readonly
     {
       label: "Sent back",
       value: String(backs.length),
-      of: lead.length === 0 ? "no task is done" : `${(backs.length / lead.length).toFixed(1)} for each done`,
+      of: lead.length === 0 ? "no task is done" : `${(backs.length / lead.length).toFixed(1)} per done task`,
       weeks: byWeek(backs, now, sum),
     },
     share("Findings upheld", upheld, "ruled finding"),

@@ -17,6 +17,16 @@ export function refuseAsk(host: Pick<Host, "replyPermission" | "rejectQuestion">
     : host.rejectQuestion(ask.directory, ask.id)
 }
 
+/** What an agent wants to do, in the words of a person; a permission that is not named here stands as the host calls it. */
+const WANTS: Readonly<Record<string, string>> = {
+  bash: "run",
+  edit: "edit",
+  read: "read",
+  webfetch: "fetch",
+  task: "start the subagent",
+  external_directory: "reach outside its folder:",
+}
+
 function permissionAsk(ask: PermissionRequest, directory: string): Ask {
   const what = typeof ask.metadata.command === "string" ? ask.metadata.command : ask.patterns.join(", ")
   return {
@@ -26,7 +36,7 @@ function permissionAsk(ask: PermissionRequest, directory: string): Ask {
     directory,
     permission: ask.permission,
     patterns: ask.patterns,
-    text: `${ask.permission}: ${what}`,
+    text: `${WANTS[ask.permission] ?? `${ask.permission}:`} ${what}`,
   }
 }
 

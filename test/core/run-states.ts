@@ -23,7 +23,7 @@ const permission: Ask = {
   directory: "/w",
   permission: "bash",
   patterns: [],
-  text: "bash: ls",
+  text: "run ls",
 }
 const question: Ask = {
   kind: "question",
@@ -92,7 +92,7 @@ export const stateRows: readonly StateRow[] = [
     reviewing({ validator: helper, findings: 0, ruled: 0 }),
     { helper: { kind: "retry", until: NOW, attempt: 1, text: "usage limit" } },
   ],
-  ["asks_permission", "asks: bash: ls", working(), { activity: { kind: "busy" }, asks: [permission] }],
+  ["asks_permission", "asks: run ls", working(), { activity: { kind: "busy" }, asks: [permission] }],
   ["asks_question", "asks: Which?", working(), { activity: { kind: "busy" }, asks: [question] }],
   ["checking", "asking OpenCode what it does", working(), { activity: { kind: "unknown" } }],
   [

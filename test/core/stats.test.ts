@@ -61,14 +61,14 @@ describe("statistics", () => {
 
   test("are read off the histories, by the person's own steps", () => {
     expect(table([straight, twice])).toEqual({
-      "Tasks done": ["2", "2 tasks"],
-      "Created → Done": ["6h", "2 tasks"],
-      "Time in Backlog": ["1h", "2 tasks"],
+      "Tasks done": ["2", "of 2 tasks"],
+      "Created → Done": ["6h", "median of 2"],
+      "Time in Backlog": ["1h", "median of 2"],
       // The stays of both: 1 and 3, 1, 1 hours.
-      "Time in In Progress": ["1h", "4 tasks"],
-      "Time in Review": ["1h", "4 tasks"],
+      "Time in In Progress": ["1h", "median of 4"],
+      "Time in Review": ["1h", "median of 4"],
       "First pass": ["50%", "1 of 2 done tasks"],
-      "Sent back": ["2", "1.0 for each done"],
+      "Sent back": ["2", "1.0 per done task"],
       // What was ruled last counts, and each report's F1 is another one.
       "Findings upheld": ["50%", "2 of 4 ruled findings"],
       "Cost of work": ["$2.50", "$1.25 a task"],
@@ -88,10 +88,10 @@ describe("statistics", () => {
   test("of an empty board, and of what is no history, are figures that say so", () => {
     for (const history of [[], [null, 7, { at: "x" }, { kind: "move" }]])
       expect(table([{ taskNumber: 1, column: "backlog", cost: NONE, history }])).toMatchObject({
-        "Tasks done": ["0", "1 task"],
-        "Created → Done": ["–", "0 tasks"],
+        "Tasks done": ["0", "of 1 task"],
+        "Created → Done": ["–", "none yet"],
         "Sent back": ["0", "no task is done"],
-        "Cost of work": ["$0.00", "no task"],
+        "Cost of work": ["–", "none reported"],
       })
     expect(statistics([], NOW)).toHaveLength(11)
   })
@@ -119,7 +119,7 @@ describe("statistics", () => {
 
   test("a thousand tasks with long histories are counted whole", () => {
     const many = Array.from({ length: 1_000 }, (_, n) => ({ ...straight, taskNumber: n + 1 }))
-    expect(table(many)["Tasks done"]).toEqual(["1000", "1000 tasks"])
+    expect(table(many)["Tasks done"]).toEqual(["1000", "of 1000 tasks"])
   })
 
   test("a course is drawn from nothing to its own most", () => {

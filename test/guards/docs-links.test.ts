@@ -28,8 +28,12 @@ const anchorOf = (heading: string) =>
     .replaceAll(" ", "-")
 const anchorsOf = (page: string) => [...textOf(page).matchAll(/^#{1,6} +(.+)$/gm)].map((match) => anchorOf(match[1]!))
 
+/** Links and pictures, as Markdown has them and as tags have them. */
+const LINK = /\[[^\]]*\]\(([^)\s]+)\)|\b(?:src|srcset|href)="([^"\s]+)"/g
+
 function brokenLinks(page: string, prose = proseOf(page)): string[] {
-  return [...prose.matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)].flatMap(([, target]) => {
+  return [...prose.matchAll(LINK)].flatMap(([, inText, inTag]) => {
+    const target = inText ?? inTag
     if (/^https?:\/\//.test(target!)) return []
     const [path = "", anchor] = target!.split("#")
     const file = path === "" ? page : normalize(join(dirname(page), path))
@@ -56,6 +60,18 @@ describe("links", () => {
 
   test("a broken one is found", () => {
     expect(brokenLinks("README.md", "[a](docs/nowhere.md) [b](docs/keys.md#no-such) [c](#nothing)")).toHaveLength(3)
+    expect(brokenLinks("README.md", '<source srcset="assets/no.svg"><img src="assets/nor.svg">')).toHaveLength(2)
+  })
+
+  test("every picture is shown, in the dark and in the light", () => {
+    const shown = pages.flatMap((page) =>
+      [...proseOf(page).matchAll(LINK)].map(([, inText, inTag]) => normalize(join(dirname(page), (inText ?? inTag)!))),
+    )
+    const pictures = readdirSync(join(checkout, "assets")).filter((name) => name.endsWith(".svg"))
+    expect(pictures.filter((name) => !shown.includes(`assets/${name}`))).toEqual([])
+    expect(pictures.filter((name) => !/-(dark|light)\.svg$/.test(name))).toEqual([])
+    const size = pictures.reduce((sum, name) => sum + statSync(join(checkout, "assets", name)).size, 0)
+    expect(size).toBeLessThan(400 * 1024)
   })
 
   test("every page can be reached from the README", () => {

@@ -55,12 +55,31 @@ test("a picture has the colours, the styles, and no markup from the screen", asy
   await coloured.waitFor("<b>&")
   const file = join(folder, "screen.svg")
   const picture = coloured.svg(file)
-  expect(picture).toContain('fill="#ff007f">pink</text>')
-  expect(picture).toMatch(/fill="#0dbc79" font-weight="bold">green</)
+  const pink = /\.(c\d+)\{fill:#ff007f\}/.exec(picture)![1]
+  const green = /\.(c\d+)\{fill:#0dbc79;font-weight:bold\}/.exec(picture)![1]
+  expect(picture).toContain(` class="${pink}">pink</text>`)
+  expect(picture).toContain(` class="${green}">green</text>`)
   expect(picture).toContain("&lt;b&gt;&amp;")
   expect(coloured.cell(0, 0)).toMatchObject({ text: "p", fg: "#ff007f" })
   expect(coloured.cell(11, 0)).toMatchObject({ text: "i", fg: "#0a0a0a", bg: "#d4d4d4" })
   expect(readFileSync(file, "utf8")).toBe(picture)
+})
+
+test("lines and blocks of a picture are drawn, and an area is one", async () => {
+  const drawn = await shell(String.raw`printf '\033[44m╭──╮\r\n│▌ │\r\n╰──╯\033[0m'; exec sleep 600`)
+  await drawn.waitFor("╰──╯")
+  const picture = drawn.svg()
+  expect(picture).toContain('<rect y="0" height="51" x="0" width="36" fill="#2472c8"/>')
+  expect(picture).toContain("M9 8.5h18")
+  expect(picture).toContain('<rect x="9" y="17" width="4.5" height="17" fill="#d4d4d4"/>')
+  expect(picture).not.toMatch(/<text/)
+})
+
+test("a program that asks for the terminal's colours is told them, and told when they change", async () => {
+  const asks = await shell("stty raw -echo; printf '\\033]11;?\\007'; cat -v")
+  await asks.waitFor("^[]11;rgb:0000/0000/0000^G")
+  asks.recolour("light")
+  await asks.waitFor("^[[?997;2n")
 })
 
 test("waiting ends when the program does, and says what was on the screen", async () => {

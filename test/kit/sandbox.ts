@@ -26,6 +26,8 @@ export interface SandboxOptions {
   readonly model?: { readonly url: string }
   /** Where the config stands: in the home, or untracked in the repository. */
   readonly where?: "global" | "project"
+  /** Where in the sandbox the repository stands; `repo` without it. */
+  readonly folder?: string
   /** Files of the repository's first commit. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -58,7 +60,10 @@ export async function makeSandbox(options: SandboxOptions = {}): Promise<Sandbox
   await mkdir(state)
   if (!options.tour) await writeFile(join(state, "kv.json"), JSON.stringify({ "kagan.tour.seen": true }))
   await seedDependencies(configFolder)
-  const repo = await makeRepo({ dir: join(root, "repo"), ...(options.files ? { files: options.files } : {}) })
+  const repo = await makeRepo({
+    dir: join(root, options.folder ?? "repo"),
+    ...(options.files ? { files: options.files } : {}),
+  })
   const env = hostEnv(root, home)
   const folder = options.where === "project" ? repo.dir : configFolder
 

@@ -36,7 +36,7 @@ describe("a board is read off the screen", () => {
   test("with one, its cards close together", () => {
     const seen = board(frame("board-40x12"))
     expect(seen.columns).toHaveLength(1)
-    expect(seen.card(33)).toMatchObject({ status: "backlog", lines: ["⧗ queued (2/2 in progress)"] })
+    expect(seen.card(33)).toMatchObject({ status: "backlog", lines: ["◔ queued (2/2 in progress)"] })
   })
 
   test("whatever is wide, and whatever looks like a border", () => {

@@ -1,6 +1,6 @@
 import xterm from "@xterm/headless"
 
-type Emulator = InstanceType<typeof xterm.Terminal>
+export type Emulator = InstanceType<typeof xterm.Terminal>
 
 /** One cell of the screen, with the colours that are seen. */
 export interface Cell {
@@ -21,6 +21,25 @@ const BACKGROUND = "#0a0a0a"
 /** A screen of the given size that understands what a program writes to its terminal. */
 export function makeEmulator(cols: number, rows: number): Emulator {
   return new xterm.Terminal({ cols, rows, allowProposedApi: true, scrollback: 0 })
+}
+
+/** The colours that a terminal has of its own. */
+export type Scheme = "dark" | "light"
+
+/** Answers who asks for the terminal's own letters (OSC 10) and ground (OSC 11). Without an answer the host waits a second. */
+export function answerColours(emulator: Emulator, scheme: () => Scheme, answer: (bytes: string) => void): void {
+  for (const [code, light] of [
+    [10, "0000"],
+    [11, "ffff"],
+  ] as const) {
+    const dark = light === "ffff" ? "0000" : "ffff"
+    emulator.parser.registerOscHandler(code, (data) => {
+      if (data !== "?") return false
+      const part = scheme() === "light" ? light : dark
+      answer(`\x1b]${code};rgb:${part}/${part}/${part}\x07`)
+      return true
+    })
+  }
 }
 
 export function screenLines(emulator: Emulator): string[] {
@@ -66,77 +85,6 @@ export function findText(emulator: Emulator, text: string): { col: number; row: 
     if (at >= 0) return { col: columnOf[at]!, row }
   }
   return undefined
-}
-
-/** The screen as a picture with its true colours. */
-export function screenSvg(emulator: Emulator): string {
-  // The cell of a 15 px monospaced font, so that lines drawn with characters have no gaps.
-  const width = 9
-  const height = 17
-  const backgrounds: string[] = []
-  const words: string[] = []
-  for (let row = 0; row < emulator.rows; row++) {
-    for (const run of runsOf(emulator, row)) {
-      const place = `x="${run.col * width}" y="${row * height}"`
-      if (run.style.bg !== BACKGROUND) {
-        backgrounds.push(`<rect ${place} width="${run.cells * width}" height="${height}" fill="${run.style.bg}"/>`)
-      }
-      if (!run.text.trim() && !run.style.underline) continue
-      const looks = [
-        `fill="${run.style.fg}"`,
-        run.style.bold ? 'font-weight="bold"' : "",
-        run.style.italic ? 'font-style="italic"' : "",
-        run.style.dim ? 'opacity="0.6"' : "",
-        run.style.underline ? 'text-decoration="underline"' : "",
-      ]
-      words.push(
-        `<text x="${run.col * width}" y="${row * height + 13}" textLength="${run.cells * width}" ${looks.filter(Boolean).join(" ")}>${escape(run.text)}</text>`,
-      )
-    }
-  }
-  const size = `width="${emulator.cols * width}" height="${emulator.rows * height}"`
-  const box = `viewBox="0 0 ${emulator.cols * width} ${emulator.rows * height}"`
-  const font = `font-family="JetBrains Mono, DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="15" xml:space="preserve"`
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${box} ${font}>`,
-    `<rect width="100%" height="100%" fill="${BACKGROUND}"/>`,
-    ...backgrounds,
-    ...words,
-    "</svg>\n",
-  ].join("\n")
-}
-
-interface Run {
-  readonly col: number
-  cells: number
-  text: string
-  readonly style: Cell
-}
-
-/** Neighbouring cells that look alike, as one. */
-function runsOf(emulator: Emulator, row: number): Run[] {
-  const runs: Run[] = []
-  for (let col = 0; col < emulator.cols; col++) {
-    const cell = cellAt(emulator, col, row)
-    if (!cell || cell.width === 0) continue
-    const last = runs.at(-1)
-    if (last && looksLike(last.style, cell)) {
-      last.text += cell.text
-      last.cells += cell.width
-    } else {
-      runs.push({ col, cells: cell.width, text: cell.text, style: cell })
-    }
-  }
-  return runs
-}
-
-function looksLike(a: Cell, b: Cell): boolean {
-  const keys = ["fg", "bg", "bold", "italic", "dim", "underline"] as const
-  return keys.every((key) => a[key] === b[key])
-}
-
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
 const SIXTEEN =

@@ -6,7 +6,8 @@ import { withChanges } from "./host.ts"
 import { keyBytes } from "./keys.ts"
 import { guardGroup, kill, releaseGroup } from "./processes.ts"
 import { opencodeBinary, type Sandbox } from "./sandbox.ts"
-import { cellAt, findText, makeEmulator, screenLines, screenSvg, type Cell } from "./screen.ts"
+import { screenSvg } from "./picture.ts"
+import { answerColours, cellAt, findText, makeEmulator, screenLines, type Cell, type Scheme } from "./screen.ts"
 
 export interface TerminalOptions {
   readonly cols?: number
@@ -16,6 +17,8 @@ export interface TerminalOptions {
   /** Where to start it; the sandbox's repository by default. */
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Light letters on dark (the default), or dark ones on light: what the terminal says when it is asked. */
+  readonly scheme?: Scheme
 }
 
 export type Seen = string | RegExp | ((screen: string) => boolean)
@@ -38,6 +41,8 @@ export interface Terminal {
   clickText(text: string): Promise<void>
   wheel(direction: "up" | "down", col: number, row: number): Promise<void>
   resize(cols: number, rows: number): void
+  /** Changes the terminal's own colours, and tells the program, as a system does in the evening. */
+  recolour(scheme: Scheme): void
   /** The screen as text, without trailing blanks. */
   screen(): string
   lines(): string[]
@@ -84,7 +89,7 @@ export function startTui(sandbox: Sandbox, options: TerminalOptions = {}): Promi
 /** Starts any program in a pseudo-terminal; `log` is what else to say when something is not seen in time. */
 export async function startTerminal(
   command: readonly string[],
-  options: { cols?: number; rows?: number; cwd: string; env: Record<string, string> },
+  options: { cols?: number; rows?: number; cwd: string; env: Record<string, string>; scheme?: Scheme },
   log: () => string = () => "",
 ): Promise<Terminal> {
   const emulator = makeEmulator(options.cols ?? 120, options.rows ?? 32)
@@ -97,6 +102,7 @@ export async function startTerminal(
     clipboard.push(data)
     return true
   })
+  let scheme = options.scheme ?? "dark"
   const changed = new Set<() => void>()
   const tellChanged = () => {
     for (const look of changed) look()
@@ -112,6 +118,11 @@ export async function startTerminal(
   })
   // The emulator answers what the program asks its terminal (device attributes, cursor position, …).
   emulator.onData((answer) => void (pty.closed || pty.write(answer)))
+  answerColours(
+    emulator,
+    () => scheme,
+    (answer) => void (pty.closed || pty.write(answer)),
+  )
   const child = Bun.spawn([...command], { terminal: pty, cwd: options.cwd, env: options.env })
   guardGroup(child.pid)
 
@@ -220,6 +231,10 @@ export async function startTerminal(
       emulator.resize(cols, rows)
       pty.resize(cols, rows)
       kill(child.pid, "SIGWINCH") // the pseudo-terminal itself does not tell
+    },
+    recolour(next) {
+      scheme = next
+      pty.write(`\x1b[?997;${next === "dark" ? 1 : 2}n`)
     },
     screen,
     lines: () => screen().split("\n"),

@@ -341,7 +341,7 @@ test("C064 what a helper asks is refused at once; what the task asks stands on i
   ask(other, "per_task")
   tell(process, "permission.asked", { sessionID: other })
   await world.advance(500)
-  expect(stateOf(world, process, other)).toMatchObject({ kind: "asks_permission", text: "asks: bash: ls" })
+  expect(stateOf(world, process, other)).toMatchObject({ kind: "asks_permission", text: "asks: run ls" })
   // After an abort the host keeps the ask; nobody waits for its answer any more.
   await over(
     world,

@@ -52,13 +52,13 @@ describe("what an agent asks is answered on the board", () => {
     await tui.press("ctrl+enter")
     await tui.waitFor("Start without intake: why?")
     await tui.press("enter")
-    await working("asks: bash: echo one > one.txt")
+    await working("asks: run echo one > one.txt")
   })
 
   test("y allows a command once", async () => {
     next = [() => run("rm -rf cellar && echo that nothing of it is left")]
     await tui.press("y")
-    await working("asks: bash: rm -rf cellar")
+    await working("asks: run rm -rf cellar")
   })
 
   test("x rejects one, with a word that the agent gets", async () => {
@@ -120,7 +120,7 @@ describe("what its sub-agents ask stands on its card, and is answered there", ()
     await tui.press("X")
     await working("stopped by you")
     await tui.press("r")
-    await working("asks: bash: sweep floor")
+    await working("asks: run sweep floor")
     expect(model.requests.at(-1)?.lastUser).toContain("Sweep it.")
     next = [() => text("Swept."), () => text("Seen to."), () => hang("I am thinking")]
     await tui.press("y")

@@ -110,7 +110,7 @@ export async function play(windows: Windows, rounds: number, seed: number, most:
   }
 
   /** Everything that was asked for is answered: no card says that it waits for that. */
-  const answered = (tui: Terminal) => tui.waitFor((screen) => !/⧗ (to |reordering|merging)/.test(screen), PATIENCE)
+  const answered = (tui: Terminal) => tui.waitFor((screen) => !/◔ (to |reordering|merging)/.test(screen), PATIENCE)
 
   async function select(tui: Terminal, { number, status }: CardSeen): Promise<boolean> {
     const here = board(tui.screen()).column(status)

@@ -131,10 +131,10 @@ describe("new task", () => {
     await stage.settle()
     expect(stage.app.notices.shown()).toEqual([])
     stage.shows(/Backlog +1/)
-    stage.shows(/A title[^]*⧗ creating/)
+    stage.shows(/A title[^]*◔ creating/)
     stage.app.board.take(task(9, "A title"))
     await stage.settle()
-    stage.showsNot("⧗ creating")
+    stage.showsNot("◔ creating")
     stage.shows(/Backlog +1/)
     answer.resolve(created())
     await stage.settle()
@@ -154,7 +154,7 @@ describe("new task", () => {
     await stage.press("esc")
     await stage.clock.advance(120_000)
     await stage.settle()
-    stage.shows("⧗ waiting to be created: First")
+    stage.shows("◔ waiting to be created: First")
     expect(stage.server.asked()).toEqual([])
     setDirectory("/home/ann/shop-api")
     await stage.settle()
@@ -417,10 +417,10 @@ describe("moves", () => {
     const reply = Promise.withResolvers<{ verdict: "accepted"; text: string }>()
     await open({ width: 160, height: 45, sessions: [task(1, "Goes")], answers: { "task.move": () => reply.promise } })
     await stage.press("m")
-    stage.shows("⧗ to In Progress")
+    stage.shows("◔ to In Progress")
     reply.resolve({ verdict: "accepted", text: "#1 started" })
     await stage.settle()
-    stage.showsNot("⧗ to In Progress")
+    stage.showsNot("◔ to In Progress")
     stage.shows("✓ #1 started")
     expect(stage.server.asked()).toEqual([{ type: "task.move", sessionID: "ses_1", to: "in_progress" }])
   })
@@ -530,7 +530,7 @@ describe("asks", () => {
     directory: "/wt/1",
     permission: "bash",
     patterns: ["npm i"],
-    text: "bash: npm i",
+    text: "run npm i",
   }
   const question = {
     kind: "question",
@@ -550,7 +550,7 @@ describe("asks", () => {
   })
 
   test("what the card has no room for is read whole before y allows it", async () => {
-    const text = `bash: ${Array.from({ length: 200 }, (_, n) => `rm -rf part-${n}`).join(" && ")}`
+    const text = `run ${Array.from({ length: 200 }, (_, n) => `rm -rf part-${n}`).join(" && ")}`
     await open({ ...asking({ ...permission, text }), width: 80, height: 24, answers: { "ask.permission": done } })
     await stage.press("2", "y")
     expect(stage.server.asked()).toEqual([])
@@ -567,7 +567,7 @@ describe("asks", () => {
   })
 
   test("what a card cannot show as it is is read in the dialog too", async () => {
-    await open({ ...asking({ ...permission, text: "bash: ls\u202e\nrm -rf /" }), answers: { "ask.permission": done } })
+    await open({ ...asking({ ...permission, text: "run ls\u202e\nrm -rf /" }), answers: { "ask.permission": done } })
     await stage.press("2", "y")
     expect(stage.server.asked()).toEqual([])
     stage.shows("rm -rf /")
@@ -578,7 +578,7 @@ describe("asks", () => {
   test("x rejects with a word for the agent", async () => {
     await open({ ...asking(permission), answers: { "ask.permission": done } })
     await stage.press("2", "x")
-    stage.shows("bash: npm i")
+    stage.shows("run npm i")
     await stage.type("use pnpm")
     await stage.press("enter")
     expect(stage.server.asked()).toMatchObject([{ reply: "reject", message: "use pnpm" }])

@@ -208,6 +208,25 @@ describe("the review screen", () => {
     screen.shows("+ line 50")
   })
 
+  test("l shifts long lines as far as there is something to see, and h back", async () => {
+    const patch = `@@ -0,0 +1,2 @@\n+short line\n+${"-".repeat(110)}end\n`
+    const screen = await open({ answers: reading([change("a.ts", patch)]) })
+    await screen.press("[")
+    screen.shows("+ short line")
+    screen.showsNot("---end")
+    for (let n = 0; n < 20; n++) await screen.press("l")
+    screen.shows("---end")
+    screen.showsNot("short line")
+    for (let n = 0; n < 20; n++) await screen.press("h")
+    screen.shows("+ short line")
+  })
+
+  test("l leaves lines alone that are seen whole", async () => {
+    const screen = await open({ answers: reading([change("a.ts", "@@ -0,0 +1 @@\n+short line\n")]) })
+    await screen.press("[", "l", "l", "l")
+    screen.shows("+ short line")
+  })
+
   test("z folds a hunk and opens it again", async () => {
     const screen = await open({})
     await screen.press("k", "z")

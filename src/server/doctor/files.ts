@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { readDraft } from "../../core/draft.ts"
 import { isObject } from "../../core/loose.ts"
 import { err, ok, type Result } from "../../core/result.ts"
+import { homeRelative } from "../../core/settings.ts"
 import { dropClaim, readClaim, type Identity } from "../../shared/store/claim.ts"
 import type { Store } from "../../shared/store.ts"
 import type { Found, Patient } from "./doctor.ts"
@@ -21,7 +22,12 @@ export async function files(patient: Patient): Promise<readonly Found[]> {
   const found = [...parts.flat(), ...records.flatMap((record) => ofRecord(patient, record))]
   if (found.some(({ level }) => level === "trouble")) return found
   return [
-    { id: "files", group: "Files", level: "fine", text: `${records.length} tasks on record in ${store.dir}` },
+    {
+      id: "files",
+      group: "Files",
+      level: "fine",
+      text: `${records.length} tasks on record in ${homeRelative(store.dir, patient.places.env["HOME"])}`,
+    },
     ...found,
   ]
 }

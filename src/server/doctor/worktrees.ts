@@ -2,6 +2,7 @@ import { access, constants, readdir, stat, statfs } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { readDraft } from "../../core/draft.ts"
 import { err, ok, type Result } from "../../core/result.ts"
+import { homeRelative } from "../../core/settings.ts"
 import { listRecords, type WorktreeRecord } from "../../shared/git/ownership.ts"
 import { removeWorktree } from "../../shared/git/worktree-remove.ts"
 import { listWorktrees, worktreeState, type WorktreeEntry } from "../../shared/git/worktree-state.ts"
@@ -19,7 +20,7 @@ export async function worktrees(patient: Patient): Promise<readonly Found[]> {
   const owned = await listRecords(repository.commonDir)
   const expected = await expectedPaths(patient, records)
   const parts = await Promise.all([
-    place(patient.worktreesRoot),
+    place(patient.worktreesRoot, patient.places.env["HOME"]),
     ...owned.map((record) => own(patient, record, expected, entries.value)),
     foreign(patient, owned, entries.value),
     refs(patient, records),
@@ -40,7 +41,7 @@ async function expectedPaths({ store }: Patient, records: readonly ReadRecord[])
   return new Set([...records.flatMap(({ worktree }) => worktree ?? []), ...made.flat()])
 }
 
-async function place(root: string): Promise<Found[]> {
+async function place(root: string, home: string | undefined): Promise<Found[]> {
   const there = await nearest(root)
   const writable = await access(there, constants.W_OK).then(
     () => true,
@@ -53,7 +54,7 @@ async function place(root: string): Promise<Found[]> {
   }
   const room = await statfs(there)
   const free = room.bavail * room.bsize
-  const text = `worktrees stand in ${root} (${(free / 1024 ** 3).toFixed(1)} GiB free)`
+  const text = `worktrees stand in ${homeRelative(root, home)} (${(free / 1024 ** 3).toFixed(1)} GiB free)`
   if (free >= LITTLE_SPACE) return [{ ...base, level: "fine", text }]
   return [
     { ...base, level: "trouble", text, cause: "Each task is a whole checkout: make room, or archive and remove some." },

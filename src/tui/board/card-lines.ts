@@ -26,7 +26,7 @@ export function cardLines(input: CardInput): readonly [Segment[], Segment[], Seg
   const { glyphs, run } = input
   const sign = RUN_SIGN[run.kind]
   const state: Segment[] = input.pending
-    ? [{ text: `${glyphs.of({ icon: "⧗", ascii: "~", tone: "info" })} ${input.pending}`, tone: "info" }]
+    ? [{ text: `${glyphs.of({ icon: "◔", ascii: "~", tone: "info" })} ${input.pending}`, tone: "info" }]
     : [
         { text: `${glyphs.of(sign)} `, tone: sign.tone },
         { text: run.text, tone: run.needsYou ? sign.tone : "muted" },

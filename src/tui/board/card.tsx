@@ -110,6 +110,6 @@ export function CardView(props: {
 
 /** What is said of a task that is being made, for as long as it takes. */
 export function makingState(app: App): Segment {
-  const sign = app.glyphs.of({ icon: "⧗", ascii: "~", tone: "info" })
+  const sign = app.glyphs.of({ icon: "◔", ascii: "~", tone: "info" })
   return { text: `${sign} ${app.link().kind === "up" ? "creating" : "waiting to be created"}`, tone: "info" }
 }

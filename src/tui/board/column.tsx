@@ -1,10 +1,10 @@
 import type { BoxRenderable } from "@opentui/core"
 import { createMemo, createSelector, createSignal, For } from "solid-js"
 import { STATUS_TITLE, type Status } from "../../core/task.ts"
+import { width } from "../../core/text.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
 import { cellsOf, fitSegments, type Segment } from "../ui/segments.ts"
-import type { Tone } from "../ui/signs.ts"
 import { CardView } from "./card.tsx"
 import type { At, Hand } from "./hand.tsx"
 import { visibleCards, type Density } from "./layout.ts"
@@ -58,12 +58,16 @@ export function Column(props: {
 
   const head = (): Segment[] => {
     const extra = columnExtra(app, props.status)
-    const title: Segment[] = [
+    const above = shown().first > 0 ? `${app.glyphs.up} ${shown().first}` : ""
+    const name: Segment[] = [
       { text: `${STATUS_TITLE[props.status]} `, bold: focused(), tone: focused() ? "text" : "muted" },
       { text: ` ${columnCount(app, props.status)} `, tone: "muted" },
-      ...(extra === "" ? [] : [{ text: ` ${extra} `, tone: "muted" as Tone }]),
     ]
-    return frame("╭ ", title, shown().first > 0 ? `${app.glyphs.up} ${shown().first}` : "", "╮")
+    // The number alone, where the word would be cut.
+    const room = props.width - 4 - cellsOf(name) - width(above) - width(extra)
+    const beside = room < 2 ? extra.replace(" queued", "") : extra
+    if (beside !== "") name.push({ text: ` ${beside} `, tone: "muted" })
+    return frame("╭ ", name, above, "╮")
   }
   const foot = (): Segment[] => frame("╰", [], below() > 0 ? `${app.glyphs.down} ${below()}` : "", "╯")
 

@@ -119,7 +119,7 @@ function whatWasAgreed({ head, para }: Page, { card, story, now, glyphs }: Input
   }
   head("Instruction")
   para(card.intake()?.instruction ?? assessment.instruction, "muted")
-  para(`Advice: ${assessment.mode}, ${assessment.modeReason}`, "muted")
+  para(`Advice: ${assessment.mode} ${glyphs.dot} ${assessment.modeReason}`, "muted")
 }
 
 function whatWasChecked(page: Page, { card, checks, glyphs }: Input) {

@@ -181,14 +181,14 @@ function intakeLines(
     lines.push([{ text: "" }])
   }
   const end = lines.length
-  say(`Mode: ${assessment.mode}, ${assessment.modeReason}`, "muted")
+  say(`Mode: ${assessment.mode} · ${assessment.modeReason}`, "muted")
   const parts = assessment.split ?? []
   if (parts.length > 0) {
     say(`Too big for one change: it proposes ${parts.length} tasks (s shows them)`, "warning")
     for (const [index, part] of parts.entries()) say(`  ${index + 1} ${part.title}`, "muted")
   }
   lines.push([{ text: "" }])
-  say(card.intake()?.instruction ? "What the agent is told, in your words:" : "What the agent is told:", "accent")
-  say(instructionOf(card), "muted")
+  say(card.intake()?.instruction ? "What the agent is told, in your words:" : "What the agent is told:", "muted")
+  say(instructionOf(card))
   return { lines, question, end }
 }

@@ -241,7 +241,7 @@ export function TaskDialog(props: {
     hintLine(app.rebinding, [
       isText(field()) ? "" : (["kagan.form.choose", "chooses"] as const),
       ["kagan.form.send", props.starts ? "create" : "saves"],
-      props.starts ? (["kagan.form.start", "create and start"] as const) : "",
+      props.starts ? (["kagan.form.start", "and start"] as const) : "",
       ["kagan.form.next", "next"],
       hidden() > 0 ? plural(hidden(), "more field") : "",
       ["kagan.form.template", "template"],

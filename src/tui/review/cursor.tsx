@@ -75,7 +75,10 @@ export function createCursor(rows: () => readonly Row[], height: () => number) {
       setFallback(0)
     },
     scroll: (by: number) => setTop(Math.max(0, Math.min(first() + by, most()))),
-    shiftBy: (by: number) => setShift(Math.max(0, shift() + by)),
+    /** Further to the right only as long as the longest line goes on there. */
+    shiftBy(by: number, overhang: number) {
+      if (by < 0 || shift() < overhang) setShift(Math.max(0, shift() + by))
+    },
     hunk(by: 1 | -1) {
       setAnchor(undefined)
       const hunks = rows().flatMap((row, index) => (row.kind === "hunk" ? [index] : []))

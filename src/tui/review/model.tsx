@@ -9,7 +9,7 @@ import { createComments, type Place } from "./comments.tsx"
 import { createCursor } from "./cursor.tsx"
 import { openFileFilter } from "./filter.tsx"
 import { createReading } from "./reading.tsx"
-import { fileRows, findingRows, judgedComment, type Judged, type Row } from "./rows.ts"
+import { fileRows, findingRows, judgedComment, overhang, type Judged, type Row } from "./rows.ts"
 import { createRulings } from "./rulings.tsx"
 import { hostHighlighter, type Highlighter } from "./syntax.tsx"
 import { isItem, treeOf, type Item } from "./tree.ts"
@@ -315,7 +315,7 @@ export function createReview(
   function sideways(by: 1 | -1) {
     if (pane() === "list") return by === 1 && setPane("diff")
     if (by === -1 && cursor.shift() === 0) return setPane("list")
-    return cursor.shiftBy(by * 8)
+    return cursor.shiftBy(by * 8, overhang(rows(), { cells: cells(), split: isSplit() }))
   }
 
   function approve() {

@@ -1,6 +1,6 @@
 import { commentFinding, type Comment } from "../../core/comments.ts"
 import type { Finding, Ruling } from "../../core/task.ts"
-import { padStart, wrap } from "../../core/text.ts"
+import { padStart, width, wrap } from "../../core/text.ts"
 import { isCode, type CodeLine, type PatchLine } from "./lines.ts"
 
 /** One row of the diff pane, one screen line high. Rows that the cursor stops at have a key of their own. */
@@ -79,6 +79,16 @@ export function fileRows(lines: readonly PatchLine[], findings: readonly Judged[
   }
   const rest = findings.filter(({ finding }) => !placed.has(finding.id))
   return [...rest.flatMap((judged) => findingRows(judged, layout)), ...rows]
+}
+
+/** By how many cells the longest line of code is longer than its room: no further is there anything to see. */
+export function overhang(rows: readonly Row[], layout: Pick<Layout, "cells" | "split">): number {
+  const room = layout.split ? Math.floor((layout.cells - 1) / 2) - HALF_GUTTER - 2 : layout.cells - GUTTER - 2
+  const longest = rows.reduce((most, row) => {
+    if (row.kind !== "code") return most
+    return row.sides.reduce((wide, side) => Math.max(wide, side ? width(side.text) : 0), most)
+  }, 0)
+  return Math.max(0, longest - room)
 }
 
 /** The key of the row that shows this line. */

@@ -17,7 +17,7 @@ import { useApp } from "../app.tsx"
 import type { DialogCommandID, FormCommandID } from "../board/dialog-keys.ts"
 import { bindableKeys } from "../board/rebinding.ts"
 import { Line } from "./line.tsx"
-import { justify, type Segment } from "./segments.ts"
+import { fitHint, justify, type Segment } from "./segments.ts"
 
 export type DialogSize = "medium" | "large" | "xlarge"
 const WIDTHS: Readonly<Record<DialogSize, number>> = { medium: 60, large: 88, xlarge: 116 }
@@ -80,7 +80,7 @@ export function DialogFrame(props: {
         <box height={1} />
       </Show>
       <Show when={props.hint}>
-        {(hint) => <Line segments={[{ text: hint(), tone: "muted" }]} width={space.width()} />}
+        {(hint) => <Line segments={[{ text: fitHint(hint(), space.width()), tone: "muted" }]} width={space.width()} />}
       </Show>
       <box height={1} flexShrink={1} />
     </box>

@@ -56,6 +56,17 @@ export function wholeParts(parts: readonly (readonly Segment[])[], separator: st
   return shown
 }
 
+/** A dialog's hint in `cells` cells, in whole parts: those before the last go first, the first two stay longest. */
+export function fitHint(hint: string, cells: number): string {
+  const parts = hint.split(" · ")
+  const last = parts.slice(2).slice(-1)
+  const fits = (some: readonly string[]) => width(some.join(" · ")) <= cells
+  while (parts.length > 3 && !fits(parts)) parts.splice(-2, 1)
+  const first = parts.slice(0, 2)
+  const shorter = [parts, first, [...parts.slice(0, 1), ...last]].find(fits)
+  return (shorter ?? parts.slice(0, 1)).join(" · ")
+}
+
 /** Parts with a separator between those that say something. */
 export function joined(parts: readonly (Segment | readonly Segment[] | undefined)[], separator: string): Segment[] {
   const out: Segment[] = []

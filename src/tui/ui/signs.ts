@@ -17,7 +17,7 @@ export const RUN_SIGN: Readonly<Record<RunStateKind, Sign>> = {
   intake_failed: sign("✗", "x", "error"),
   needs_answers: sign("◆", "*", "warning"),
   ready: sign("✓", "+", "success"),
-  queued: sign("⧗", "~", "muted"),
+  queued: sign("◔", "~", "muted"),
   starting: sign("●", ">", "info"),
   working: sign("●", ">", "info"),
   retrying: sign("↻", "@", "warning"),
