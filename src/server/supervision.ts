@@ -277,10 +277,17 @@ export function makeSupervision(parts: SupervisionParts): Supervision {
   }
 }
 
-/** The earliest time that this process has seen: a clock may be set back. */
+/**
+ * The earliest that the wall clock can have said since now. A clock may be set back, and what is stored right then, before
+ * anybody here has looked at it, counts as well.
+ */
 function earliest(clock: Clock): () => number {
-  let lowest = clock.now()
-  return () => (lowest = Math.min(lowest, clock.now()))
+  const born = { wall: clock.now(), monotonic: clock.monotonic() }
+  let back = 0
+  return () => {
+    back = Math.min(back, clock.now() - born.wall - (clock.monotonic() - born.monotonic))
+    return born.wall + back
+  }
 }
 
 function modelRef({ providerID, modelID }: ModelRef) {

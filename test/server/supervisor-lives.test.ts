@@ -154,6 +154,29 @@ const FOUND: readonly (readonly [what: string, life: Life])[] = [
       ],
     },
   ],
+  [
+    "a move that died between session and record right after the clock was set back is counted",
+    {
+      seed: 1070065079,
+      resume: "ask",
+      agreed: 3,
+      two: true,
+      steps: [
+        { step: { do: "next", by: 3, task: 5, fix: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "move", by: 0, task: 0, to: "in_progress" }, rest: false },
+        { step: { do: "move", by: 0, task: 0, to: "backlog" }, rest: true },
+        { step: { do: "jump", ms: -3_600_000 }, rest: false },
+        { step: { do: "kill", by: 3, after: 35 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: true },
+        { step: { do: "next", by: 0, task: 1, fix: 0 }, rest: false },
+        { step: { do: "time", ms: 0 }, rest: false },
+        { step: { do: "next", by: 0, task: 0, fix: 0 }, rest: false },
+        { step: { do: "agree", by: 0, task: 0, waive: false }, rest: false },
+        { step: { do: "approve", by: 0, task: 0 }, rest: false },
+      ],
+    },
+  ],
 ]
 
 test.each(FOUND)("%s", async (_what, life) => {
