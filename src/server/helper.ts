@@ -114,7 +114,7 @@ export async function spawnHelper(
   if (!running.value.changed) return ok()
   await project.remember(sessionID, {
     kind: "helper",
-    text: `${role} started${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+    text: `${role === "validator" ? "reviewer" : role} started${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
     helper: child,
   })
   return promptHelper(project, spec, running.value.task)

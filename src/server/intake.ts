@@ -1,3 +1,4 @@
+import { plural } from "../core/board.ts"
 import { intakePrompt } from "../core/prompts.ts"
 import { referenceSections } from "../core/references.ts"
 import { err, ok, type Result } from "../core/result.ts"
@@ -92,7 +93,7 @@ export async function collectIntake(project: Project, task: Task): Promise<Resul
     const { required } = countAnswers(assessment, [])
     await project.remember(task.meta.sessionID, {
       kind: "helper",
-      text: `intake reported: ${assessment.decisions.length} decisions, ${required} required`,
+      text: `intake reported: ${plural(assessment.decisions.length, "decision")}, ${required} required`,
       helper: pointer.sessionID,
     })
   }

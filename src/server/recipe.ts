@@ -69,7 +69,7 @@ function configFiles(folder: string): readonly { path: string; folder: string }[
   return ["opencode.json", "opencode.jsonc"].map((name) => ({ path: join(folder, name), folder }))
 }
 
-export async function readConfig(path: string, folder: string): Promise<Result<Record<string, unknown>, string>> {
+async function readConfig(path: string, folder: string): Promise<Result<Record<string, unknown>, string>> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => cause)
   if (typeof text !== "string") {
     return text.code === "ENOENT" || text.code === "ENOTDIR" ? ok({}) : err(`${path}: ${text.message}`)

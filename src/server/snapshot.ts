@@ -1,4 +1,4 @@
-import type { TaskFacts } from "../core/board.ts"
+import { plural, type TaskFacts } from "../core/board.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { NO_REVIEW } from "../core/stage.ts"
 import { columnOf, type SnapshotRef, type Task, type TaskMeta } from "../core/task.ts"
@@ -44,7 +44,7 @@ export async function snapshotTask(project: Project, task: Task): Promise<Result
       project.push({ type: "notice", level: "warning", text, taskNumber: meta.taskNumber })
       await project.remember(meta.sessionID, { kind: "snapshot", text })
     }
-    const text = `snapshot ${snapshot.commit.slice(0, 7)}: ${snapshot.files} files, +${snapshot.insertions} −${snapshot.deletions}`
+    const text = `snapshot ${snapshot.commit.slice(0, 7)}: ${plural(snapshot.files, "file")}, +${snapshot.insertions} −${snapshot.deletions}`
     await project.remember(meta.sessionID, { kind: "snapshot", text, commit: snapshot.commit, tree: snapshot.tree })
   }
   return ok()

@@ -155,27 +155,34 @@ describe("our own entry", () => {
 describe("a board that does not come up", () => {
   const url = (root: string) => pathToFileURL(join(root, "kagan/dist/server.js")).href
   const plugins = (root: string) => [pathToFileURL(join(root, "kagan")).href]
+  const missing = (root: string, from = root) =>
+    missingBoardText({ root, from, url: url(root), env: process.env, plugins: plugins(root) })
 
   test("the file beside the one that lists the server half lacks the same line", async () => {
     const root = await folder({ "opencode.json": '{"plugin": ["./kagan"]}' })
-    expect(await missingBoardText({ root, url: url(root), plugins: plugins(root) })).toBe(
+    expect(await missing(root)).toBe(
       `Kagan has no board here: ${join(root, "tui.json")} lacks the line "plugin": ["./kagan"]`,
     )
     const inner = await folder({ ".opencode/opencode.json": `{"plugin": [["../kagan", {"inProgressLimit": 1}]]}` })
-    expect(await missingBoardText({ root: inner, url: url(inner), plugins: plugins(inner) })).toContain(
-      `${join(inner, ".opencode/tui.json")} lacks the line "plugin": ["../kagan"]`,
-    )
+    expect(await missing(inner)).toContain(`${join(inner, ".opencode/tui.json")} lacks the line "plugin": ["../kagan"]`)
   })
 
   test("the global file, when no project file lists it", async () => {
     const root = await folder({})
-    expect(await missingBoardText({ root, url: url(root), plugins: plugins(root) })).toMatch(
-      /opencode\/tui\.json lacks the line "plugin": \["file:\/\//,
-    )
+    expect(await missing(root)).toMatch(/opencode\/tui\.json lacks the line "plugin": \["file:\/\//)
+  })
+
+  test("a folder between the root and where the host was started counts, and the file is named as it is", async () => {
+    const root = await folder({
+      "opencode.json": '{"plugin": ["./kagan"]}',
+      "app/tui.jsonc": '{"plugin": ["../kagan"]}',
+    })
+    expect(await missing(root)).toContain(`${join(root, "tui.json")} lacks`)
+    expect(await missing(root, join(root, "app"))).toContain(`although ${join(root, "app/tui.jsonc")} lists it`)
   })
 
   test("a line that is there is not asked for", async () => {
     const root = await folder({ "opencode.json": '{"plugin": ["./kagan"]}', "tui.json": '{"plugin": ["./kagan"]}' })
-    expect(await missingBoardText({ root, url: url(root), plugins: plugins(root) })).toContain("although")
+    expect(await missing(root)).toContain("although")
   })
 })

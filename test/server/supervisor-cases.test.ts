@@ -406,7 +406,7 @@ test("C109 loaded again ten times in five seconds: one timer, one setup, one rev
   await world.advance(5_000)
   expect(world.task(id)!.review).toMatchObject({ validator: { state: "done" }, findings: 1 })
   expect(reviewers(world, id)).toHaveLength(1)
-  expect(history(world, id).filter((text) => text.startsWith("validator"))).toEqual(["validator started"])
+  expect(history(world, id).filter((text) => text.startsWith("reviewer started"))).toHaveLength(1)
   expect(world.db.wrong).toEqual([])
 })
 

@@ -1,10 +1,19 @@
 import { createMemo } from "solid-js"
+import type { RunStateKind } from "../../core/board.ts"
 import { useApp } from "../app.tsx"
 import { Line } from "../ui/line.tsx"
 import { cellsOf, justify, joined, wholeParts, type Segment } from "../ui/segments.ts"
 import { RUN_SIGN } from "../ui/signs.ts"
 import type { Commands } from "./commands.tsx"
 import { COMMANDS, spellKey, type CommandID } from "./keys.ts"
+
+/** Where the name of a state is not how a person says it. */
+const SAID: Partial<Record<RunStateKind, string>> = {
+  asks_large: "asks",
+  done_merged: "merged",
+  done_left: "left unmerged",
+  in_base: "already in base",
+}
 
 /** Left: what the selected card can do now. Right: the whole board. */
 export function Footer(props: { readonly commands: Commands; readonly width: number }) {
@@ -16,7 +25,7 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
       card && props.width >= 100
         ? [
             { text: ` #${card.entry.meta.taskNumber} `, tone: "primary" },
-            { text: `${card.run().kind.replaceAll("_", " ")}`, tone: RUN_SIGN[card.run().kind].tone },
+            { text: SAID[card.run().kind] ?? card.run().kind.replaceAll("_", " "), tone: RUN_SIGN[card.run().kind].tone },
             { text: ` ${"│"} `, tone: "muted" },
           ]
         : [{ text: " " }]
