@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import ts from "typescript"
 import { expect, test } from "vitest"
 import { OPTION_ROWS } from "../../src/core/options.ts"
 import { checkout } from "../kit/sandbox.ts"
@@ -36,10 +37,41 @@ const SEEN: Readonly<Record<string, readonly [file: string, words: string]>> = {
   updates: ["test/tui/updates.test.tsx", "is not made at all with updates off"],
 }
 
-test("every option is exercised by a test that sees its effect", () => {
-  expect(Object.keys(SEEN)).toEqual(OPTION_ROWS.map(({ path }) => path))
-  const missing = Object.entries(SEEN).filter(
-    ([, [file, words]]) => !readFileSync(join(checkout, file), "utf8").includes(words),
+/** The text of the tests of a file (or the rows of their tables) that have these words in their name. */
+function testsNamed(file: string, words: string): string[] {
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(join(checkout, file), "utf8"),
+    ts.ScriptTarget.ESNext,
+    true,
+    file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS,
   )
+  const found: string[] = []
+  const look = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) && node.text.includes(words)) {
+      const { parent } = node
+      const isName = ts.isCallExpression(parent) && /^(test|it)\b/.test(parent.expression.getText())
+      const isRow = ts.isArrayLiteralExpression(parent) && parent.elements[0] === node
+      if (isName || isRow) found.push(parent.getText())
+    }
+    ts.forEachChild(node, look)
+  }
+  look(source)
+  return found
+}
+
+test("every option is exercised by a test that sees its effect, and that names the option", () => {
+  expect(Object.keys(SEEN)).toEqual(OPTION_ROWS.map(({ path }) => path))
+  const missing = Object.entries(SEEN).flatMap(([option, [file, words]]) => {
+    const tests = testsNamed(file, words)
+    if (tests.length === 0) return [`${option}: no test of ${file} has "${words}" in its name`]
+    const leaf = new RegExp(`\\b${option.split(".").at(-1)!}\\b`)
+    return tests.some((text) => leaf.test(text)) ? [] : [`${option}: "${words}" in ${file} does not set it`]
+  })
   expect(missing).toEqual([])
+})
+
+test("words that are no test's name, or a comment, are not taken for a test", () => {
+  expect(testsNamed("test/guards/options.test.ts", "every option is exercised")).toHaveLength(1)
+  expect(testsNamed("test/guards/options.test.ts", "testsNamed")).toEqual([])
 })
