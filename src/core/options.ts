@@ -62,7 +62,7 @@ const schema = {
   worktree: z.object({
     root: about(
       folder,
-      "The folder in which worktrees stand; absent: a folder beside the repository",
+      "The folder in which worktrees stand; absent: ~/.local/share/kagan/worktrees",
       "an absolute path",
       "after a restart",
     ).optional(),

@@ -25,7 +25,10 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
       card && props.width >= 100
         ? [
             { text: ` #${card.entry.meta.taskNumber} `, tone: "primary" },
-            { text: SAID[card.run().kind] ?? card.run().kind.replaceAll("_", " "), tone: RUN_SIGN[card.run().kind].tone },
+            {
+              text: SAID[card.run().kind] ?? card.run().kind.replaceAll("_", " "),
+              tone: RUN_SIGN[card.run().kind].tone,
+            },
             { text: ` ${"│"} `, tone: "muted" },
           ]
         : [{ text: " " }]
