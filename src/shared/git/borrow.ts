@@ -9,6 +9,7 @@ import { fail, ioFailure, nameSome, type GitFailure, type GitResult } from "./fa
 import { diskTree, hookEdits, keepAside, treeWithEdits, type HookEdits } from "./hook-edits.ts"
 import { resolveCommit } from "./history.ts"
 import { hostConfigPaths, withHostSchema } from "./host-config.ts"
+import { dropLeftLock, onOwnRef } from "./left-locks.ts"
 import { copyIndex } from "./private-index.ts"
 import type { Repository } from "./repository.ts"
 import { treeEntries } from "./tree.ts"
@@ -52,6 +53,8 @@ export interface BorrowWanted {
 
 const NOTE = "kagan-borrowed.json"
 const BACKUP = "kagan-index"
+/** Of the git that is gone: nobody else works in a borrowed worktree. */
+const LOCKS = ["index.lock", "HEAD.lock"]
 const OURS = ["MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "kagan-message"]
 
 /** Makes the commit with the person's hooks. Whatever happens, the worktree is as it was; a hook's own edits are kept. */
@@ -200,6 +203,7 @@ async function giveBack(
   const { worktree: cwd, gitDir, tree, mergedTree, head } = borrowed
   try {
     for (const name of OURS) await rm(join(gitDir, name), { force: true })
+    for (const name of LOCKS) await dropLeftLock(join(gitDir, name), git.clock)
     if (borrowed.forward) {
       const tip = await resolveCommit(repo, borrowed.forward.branch)
       if (tip.ok && tip.value === borrowed.forward.commit) return await settleForward(repo, borrowed)
@@ -259,7 +263,9 @@ export async function bringForward(
     await writeFile(join(gitDir, NOTE), JSON.stringify(borrowed), { flush: true })
     const laid = await onDisk(repo, worktree, tree, mergedTree)
     const moved = laid.ok
-      ? await repo.git.run(["update-ref", "-m", "kagan: update from base", branch, commit, from], { cwd: worktree })
+      ? await onOwnRef(repo, branch, () =>
+          repo.git.run(["update-ref", "-m", "kagan: update from base", branch, commit, from], { cwd: worktree }),
+        )
       : laid
     const back = await giveBack(repo, borrowed)
     if (!back.ok) return back

@@ -234,7 +234,10 @@ function start(
     function settle(code: number | null, signal: NodeJS.Signals | null): Result<GitOutput, GitFailure> {
       if (wanted) return withStderr(wanted, stderr.text())
       if (code === null) {
-        return fail("killed", `${command} was killed by ${signal}`, { signal: String(signal) }, stderr.text())
+        const why =
+          signal === "SIGXFSZ" ? "a file would have become larger than the system allows here (ulimit -f)" : ""
+        const text = why ? `${command} was ended: ${why}` : `${command} was killed by ${signal}`
+        return fail("killed", text, { signal: String(signal) }, stderr.text())
       }
       const words = stderr.text()
       if (!(options.okCodes ?? [0]).includes(code)) return saidNo(code, words, command, options.cwd, clock)
@@ -304,7 +307,7 @@ function saidNo(code: number, stderr: string, command: string, cwd: string, cloc
     const age = ageMs === undefined ? "" : ` (${Math.max(0, Math.round(ageMs / 1000))} s old)`
     return fail(
       "locked",
-      `another git process holds ${lock}${age}`,
+      `another git process holds ${lock}${age}; if none runs there, it was left behind: remove it`,
       { path: lock, ...(ageMs === undefined ? {} : { ageMs }) },
       stderr,
     )

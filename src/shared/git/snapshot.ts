@@ -13,6 +13,7 @@ import {
   treeOfCommit,
   type ChangedFile,
 } from "./history.ts"
+import { onOwnRef } from "./left-locks.ts"
 import { readRecord } from "./ownership.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
@@ -249,7 +250,7 @@ async function commitAs(
     !theirs.ok && explainCommit(theirs.error, false).kind === "no_identity" ? await commitTree(KAGAN_IDENTITY) : theirs
   if (!made.ok) return made
   const id = made.value.stdout.trim()
-  const kept = await whileLocked(git.clock, () =>
+  const kept = await onOwnRef(repo, ref, () =>
     git.run(["update-ref", "-m", "kagan: snapshot", ref, id], { cwd: repo.commonDir }),
   )
   return kept.ok ? ok(id) : err(kept.error)

@@ -4,6 +4,7 @@ import { ok } from "../../core/result.ts"
 import { decodePath, splitNul } from "./bytes.ts"
 import { fail, ioFailure, nameSome, type GitResult } from "./failure.ts"
 import { resolveCommit } from "./history.ts"
+import { onOwnRef } from "./left-locks.ts"
 import { dropRecord, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
 import { guardPrograms } from "./programs.ts"
 import type { Repository } from "./repository.ts"
@@ -192,7 +193,7 @@ async function deleteBranch(repo: Repository, branch: string): GitResult<void> {
   if (used) return fail("branch_taken", `${branch} is checked out in ${used.path}`, { branch, by: used.path })
   const tip = await resolveCommit(repo, ref)
   if (!tip.ok) return tip.error.kind === "branch_missing" ? ok() : tip
-  const gone = await whileLocked(git.clock, () => git.run(["update-ref", "-d", ref, tip.value], { cwd: commonDir }))
+  const gone = await onOwnRef(repo, ref, () => git.run(["update-ref", "-d", ref, tip.value], { cwd: commonDir }))
   if (!gone.ok) return gone
   const section = await whileLocked(git.clock, () =>
     git.run(["config", "--remove-section", `branch.${branch}`], { cwd: commonDir, okCodes: [0, 128] }),

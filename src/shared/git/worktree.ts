@@ -6,6 +6,7 @@ import { returnBorrowed } from "./borrow.ts"
 import { copyUntracked, type Copied } from "./copy.ts"
 import { fail, ioFailure, type GitResult } from "./failure.ts"
 import { resolveBase, resolveCommit } from "./history.ts"
+import { onOwnRef } from "./left-locks.ts"
 import { dropRecord, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
 import { explainBlocked, guardPrograms } from "./programs.ts"
 import type { Repository } from "./repository.ts"
@@ -105,7 +106,7 @@ async function make(wanted: CreateWorktree, record: WorktreeRecord): GitResult<C
   const guard = await guardPrograms(git, commonDir)
   if (!guard.ok) return guard
   const none = "0".repeat(record.base.length)
-  const branched = await whileLocked(git.clock, () =>
+  const branched = await onOwnRef(repo, `refs/heads/${record.branch}`, () =>
     git.run(["update-ref", "-m", "kagan: task branch", `refs/heads/${record.branch}`, record.base, none], {
       cwd: commonDir,
     }),
@@ -173,7 +174,7 @@ async function undo(repo: Repository, record: WorktreeRecord): GitResult<void> {
 
   const elsewhere = entries.value.some((entry) => entry.path !== path && entry.branch === branch)
   if (!elsewhere) {
-    const gone = await whileLocked(git.clock, () =>
+    const gone = await onOwnRef(repo, `refs/heads/${branch}`, () =>
       git.run(["update-ref", "-d", `refs/heads/${branch}`, base], { cwd: commonDir }),
     )
     // Not at its beginning any more: someone committed to it, so it stays.

@@ -5,7 +5,7 @@ import { mendAdvance } from "../../../src/shared/git/advance.ts"
 import { makeGit } from "../../../src/shared/git/runner.ts"
 import { createWorktree } from "../../../src/shared/git/worktree.ts"
 import { gitEnv } from "../../kit/repo.ts"
-import { GIT_FAILS, GIT_KILLED, HOST_KILLED, survives } from "./life.ts"
+import { FILE_LIMIT_ENDS, FILE_LIMIT_FAILS, GIT_FAILS, GIT_KILLED, HOST_KILLED, survives } from "./life.ts"
 import { bench, checkoutAt, failure, value } from "./throwaway.ts"
 
 describe("a fast-forward that was cut off", () => {
@@ -96,6 +96,8 @@ describe("whatever happens at a git call of a task's life, a look repairs it and
     ["the host is killed", HOST_KILLED, true, [36, 46, 54]],
     ["git is killed", GIT_KILLED, true, [14, 40, 50]],
     ["git fails", GIT_FAILS, true, [24, 42, 48]],
+    ["a limit of file size ends git", FILE_LIMIT_ENDS, false, [12, 23]],
+    ["a limit of file size stops git's writes", FILE_LIMIT_FAILS, false, [13, 37]],
   ])("%s (%s, commit hook: %s)", async (_, instead, hook, calls) => {
     for (const n of calls) expect(await survives(n, instead, hook), `there is a call ${n}`).toBe(true)
   })

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process"
-import { chmod, lstat, mkdir, readFile, readdir, writeFile } from "node:fs/promises"
+import { chmod, lstat, mkdir, readFile, readdir, rm, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { expect } from "vitest"
+import type { GitResult } from "../../../src/shared/git/failure.ts"
 import { findMerge, mergeSnapshot } from "../../../src/shared/git/merge.ts"
 import { takeSnapshot } from "../../../src/shared/git/snapshot.ts"
 import { createWorktree } from "../../../src/shared/git/worktree.ts"
@@ -13,6 +14,10 @@ import { bench, value, type Bench } from "./throwaway.ts"
 export const HOST_KILLED = "kill -9 $PPID; exit 1"
 export const GIT_KILLED = "kill -9 $$"
 export const GIT_FAILS = "echo 'fatal: unable to write: No space left on device' >&2; exit 128"
+/** No file may be written: git is ended by the signal, and its locks stay behind. */
+export const FILE_LIMIT_ENDS = "ulimit -f 0"
+/** The same where the signal is ignored: git is told, and says so. */
+export const FILE_LIMIT_FAILS = "trap '' XFSZ; ulimit -f 0"
 
 /**
  * A task's life with a fault at its n-th git call, and what a look must make of it afterwards: the work merged once, the
@@ -24,6 +29,7 @@ export async function survives(n: number, instead: string, hook: boolean): Promi
     const { code, calls, words } = await one.run(n, instead)
     if (calls >= n && instead === HOST_KILLED) expect(code).toBeNull()
     else expect([0, 3], words).toContain(code)
+    if (code === 3) expect(words).toMatch(/^\w+: \S/)
     if (code !== 0) await finish(one)
     await expectWhole(one)
     return calls >= n
@@ -109,24 +115,32 @@ async function finish({ it, path, index }: Life): Promise<void> {
   const repo = await it.reopen()
   const tip = async (ref: string) => (await it.repo.git("for-each-ref", "--format=%(objectname)", ref)).trim()
   const before = await tip("refs/kagan/1/1")
-  if (before === "" || value(await findMerge({ repo, target: "main", snapshot: before })) === undefined) {
-    value(await createWorktree({ repo, branch: "kagan/1", base: "main", path }))
+  if (before === "" || (await freed(() => findMerge({ repo, target: "main", snapshot: before }))) === undefined) {
+    await freed(() => createWorktree({ repo, branch: "kagan/1", base: "main", path }))
     await writeFile(join(path, "a.txt"), "task\n")
     await writeFile(join(path, "new.txt"), "new\n")
     const wanted = { repo, worktree: path, n: 1, generation: 1, indexFile: index, base: "main" }
-    const snapshot = value(await takeSnapshot(wanted))
-    const message = `Title\n\nKagan-Snapshot: ${snapshot.commit}`
-    const merge = {
-      repo,
-      target: "main",
-      snapshot: snapshot.commit,
-      strategy: "squash",
-      message,
-      worktree: path,
-    } as const
-    value(await mergeSnapshot(merge))
+    const { commit } = await freed(() => takeSnapshot(wanted))
+    const message = `Title\n\nKagan-Snapshot: ${commit}`
+    const merge = { repo, target: "main", snapshot: commit, strategy: "squash", message, worktree: path } as const
+    await freed(() => mergeSnapshot(merge))
   }
-  value(await removeWorktree({ repo, path, discard: true, deleteBranch: true }))
+  await freed(() => removeWorktree({ repo, path, discard: true, deleteBranch: true }))
+}
+
+/**
+ * What the person does who is told of a lock that was left behind. In the task's own worktree Kagan does it, a minute
+ * later; on a name that only Kagan writes none may be left.
+ */
+async function freed<T>(step: () => GitResult<T>): Promise<T> {
+  const first = await step()
+  if (first.ok || first.error.kind !== "locked") return value(first)
+  const { path } = first.error.data
+  expect(first.error.text).toContain(path)
+  expect(path).not.toMatch(/refs\/(kagan|heads\/kagan)\//)
+  if (path.includes("/worktrees/wt/")) await utimes(path, Date.now() / 1000 - 61, Date.now() / 1000 - 61)
+  else await rm(path)
+  return value(await step())
 }
 
 async function expectWhole({ it, path }: Life): Promise<void> {
