@@ -32,6 +32,12 @@ export const GIT_POINTS: Readonly<Record<string, readonly [Story, Spot]>> = {
   "delete, before the worktree goes": [deleted, { git: "worktree remove", when: "before" }],
   "delete, after the worktree went": [deleted, { git: "worktree remove", when: "after" }],
   "delete, after the branch went": [deleted, { git: "update-ref -d", when: "after" }],
+  "delete, before its snapshots go": [deleted, { git: "for-each-ref --format=delete", when: "before" }],
+  "update, after its commit": [updated, { git: "commit-tree -p", when: "after" }],
+  "update, before the files change": [updated, { git: "read-tree -m -u", when: "before" }],
+  "update, after the files changed": [updated, { git: "read-tree -m -u", when: "after" }],
+  "update, before the branch moves": [updated, { git: "kagan: update from base", when: "before" }],
+  "update, after the branch moved": [updated, { git: "kagan: update from base", when: "after" }],
   "merge, claimed": [merged, { file: "tasks", says: /"state": "claimed"/ }],
   "merge, before its tree": [merged, { git: "merge-tree", when: "before" }],
   "merge, after its commit": [merged, { git: "commit-tree", when: "after" }],
@@ -236,6 +242,45 @@ function deleted(spot: Spot | undefined): Promise<string> {
     const next = await scene.window.board.get("task.create", { draftID: "d-next", title: "Next", description: "" })
     expect(next.taskNumber).toBe(3)
     return asked > 1 ? "gone for good, once asked again" : "gone for good"
+  })
+}
+
+/** The base is brought into a reviewed branch: it has it once, the agent's unsaved file is as it was, and both are reviewed. */
+function updated(spot: Spot | undefined): Promise<string> {
+  return onStage({}, async (scene) => {
+    const { repo } = scene.box
+    const { sessionID, worktree, branch, ...card } = await reviewed(scene.window)
+    await repo.write("base.txt", "base\n")
+    const base = await commitFiles(scene, "the base goes on", "base.txt")
+    let asked = 0
+    const update = ({ board }: Window) => {
+      asked++
+      return board.ask("task.update", { sessionID })
+    }
+    const inside = (...args: string[]) => repo.git("-C", worktree, ...args)
+    await through(scene, spot, update, async (window) => {
+      const has = (await repo.git("for-each-ref", `--contains=${base}`, "--format=%(refname:short)")).split("\n")
+      if (!has.includes(branch)) {
+        await update(window)
+        return undefined
+      }
+      const { review } = await window.seen.read(sessionID)
+      if (!review?.snapshot) return undefined
+      if (review.snapshot.commit !== card.review!.snapshot!.commit) return review.snapshot.commit
+      // OpenCode died before it was noted: the card says that it changed, and the person has it reviewed again.
+      await window.board.ask("review.again", { sessionID })
+      return undefined
+    })
+    const { snapshot } = (await scene.window.seen.read(sessionID)).review!
+    expect(await repo.git("diff", "--name-only", base, snapshot!.commit)).toBe("made.txt\n")
+    expect(await repo.git("log", "--merges", "--format=%P", branch)).toBe(`${card.baseCommit} ${base}\n`)
+    expect((await inside("symbolic-ref", "--short", "HEAD")).trim()).toBe(branch)
+    expect(await inside("status", "--porcelain")).toBe("?? made.txt\n")
+    expect(await readFile(join(worktree, "made.txt"), "utf8")).toBe("made\n")
+    const gitDir = (await inside("rev-parse", "--absolute-git-dir")).trim()
+    for (const left of ["kagan-borrowed.json", "kagan-index", "index.lock", "HEAD.lock"])
+      expect(existsSync(join(gitDir, left)), left).toBe(false)
+    return asked > 1 ? "brought in once, asked again" : "brought in once, by itself"
   })
 }
 

@@ -14,7 +14,7 @@ const HEADS = {
   git: [
     "# Killed between two git calls",
     "",
-    "Two tasks are created at once; of two tasks one cannot be made and the other is taken back; a task in the trash is deleted for good; a snapshot is approved and merged beside unsaved work of the person's. OpenCode is killed around one git call of that, or when one thing is first written down, and started again.",
+    "Two tasks are created at once; of two tasks one cannot be made and the other is taken back; a task in the trash is deleted for good; the base is brought into a reviewed branch; a snapshot is approved and merged beside unsaved work of the person's. OpenCode is killed around one git call of that, or when one thing is first written down, and started again.",
   ],
 } as const
 type Part = keyof typeof HEADS

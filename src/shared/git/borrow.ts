@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { err, ok } from "../../core/result.ts"
@@ -57,6 +57,36 @@ const BACKUP = "kagan-index"
 const LOCKS = ["index.lock", "HEAD.lock"]
 const OURS = ["MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "kagan-message"]
 
+/** What this process has borrowed just now: a look that comes meanwhile must not put it back. */
+const inUse = new Set<string>()
+
+async function borrowing<T>(gitDir: string, worktree: string, work: () => GitResult<T>): GitResult<T> {
+  if (inUse.has(gitDir)) return beingUsed(gitDir, worktree)
+  inUse.add(gitDir)
+  try {
+    return await work()
+  } catch (error) {
+    return ioFailure(gitDir, "borrowing", error)
+  } finally {
+    inUse.delete(gitDir)
+  }
+}
+
+/** Where a git of ours is killed at its work, the locks that it made go with it. */
+async function withoutLeftLocks<T>(gitDir: string, work: () => GitResult<T>): GitResult<T> {
+  const locks = LOCKS.map((name) => join(gitDir, name))
+  const foreign = locks.filter((lock) => existsSync(lock))
+  const done = await work()
+  if (!done.ok && (done.error.kind === "killed" || done.error.kind === "timed_out")) {
+    for (const lock of locks) if (!foreign.includes(lock)) await rm(lock, { force: true })
+  }
+  return done
+}
+
+function beingUsed(gitDir: string, worktree: string) {
+  return fail("locked", `a merge is under way in ${worktree}`, { path: join(gitDir, NOTE) })
+}
+
 /** Makes the commit with the person's hooks. Whatever happens, the worktree is as it was; a hook's own edits are kept. */
 export async function borrowForCommit(wanted: BorrowWanted): GitResult<string> {
   const { repo, worktree } = wanted
@@ -73,13 +103,13 @@ export async function borrowForCommit(wanted: BorrowWanted): GitResult<string> {
       checkout: worktree,
     })
   }
-  try {
+  return borrowing(gitDir, worktree, async () => {
     const head = await readFile(join(gitDir, "HEAD"), "utf8")
     const { tree, mergedTree, from } = wanted
     const borrowed: Borrowed = { worktree, gitDir, head, tree, mergedTree, from, pid: process.pid }
     await copyIndex(join(gitDir, "index"), join(gitDir, BACKUP))
     await writeFile(join(gitDir, NOTE), JSON.stringify(borrowed), { flush: true })
-    const made = await commitThere(wanted, borrowed)
+    const made = await withoutLeftLocks(gitDir, () => commitThere(wanted, borrowed))
     const edits = await hookEdits(repo, borrowed)
     const back = await giveBack(repo, borrowed, edits.ok ? edits.value : undefined)
     if (!back.ok) return back
@@ -95,15 +125,14 @@ export async function borrowForCommit(wanted: BorrowWanted): GitResult<string> {
       { files, applied: back.value.applied },
       made.ok ? undefined : made.error.stderr,
     )
-  } catch (error) {
-    return ioFailure(gitDir, "borrowing", error)
-  }
+  })
 }
 
 /** Puts back a worktree that a process which is gone had borrowed; one that is in use is left alone and named. */
 export async function returnBorrowed(repo: Repository, worktree: string): GitResult<void> {
   const gitDir = await gitLink(worktree)
   if (gitDir === undefined) return ok()
+  if (inUse.has(gitDir)) return beingUsed(gitDir, worktree)
   const note = join(gitDir, NOTE)
   const text = await readFile(note, "utf8").catch((error: NodeJS.ErrnoException) => error)
   if (text instanceof Error) return text.code === "ENOENT" ? ok() : ioFailure(note, "reading", text)
@@ -116,7 +145,7 @@ export async function returnBorrowed(repo: Repository, worktree: string): GitRes
   const busy =
     (borrowed.pid !== process.pid && isAlive(borrowed.pid)) ||
     (borrowed.group !== undefined && isGroupAlive(borrowed.group))
-  if (busy) return fail("locked", `a merge is being committed in ${worktree}`, { path: note })
+  if (busy) return beingUsed(gitDir, worktree)
   const back = await giveBack(repo, borrowed)
   return back.ok ? ok() : back
 }
@@ -255,13 +284,13 @@ export async function bringForward(
   const { worktree, tree, mergedTree, from, commit, branch } = wanted
   const gitDir = await gitLink(worktree)
   if (gitDir === undefined) return fail("folder_missing", `the folder ${worktree} is missing`, { path: worktree })
-  try {
+  return borrowing(gitDir, worktree, async () => {
     const head = await readFile(join(gitDir, "HEAD"), "utf8")
     const forward = { branch, commit }
     const borrowed: Borrowed = { worktree, gitDir, head, tree, mergedTree, from, pid: process.pid, forward }
     await copyIndex(join(gitDir, "index"), join(gitDir, BACKUP))
     await writeFile(join(gitDir, NOTE), JSON.stringify(borrowed), { flush: true })
-    const laid = await onDisk(repo, worktree, tree, mergedTree)
+    const laid = await withoutLeftLocks(gitDir, () => onDisk(repo, worktree, tree, mergedTree))
     const moved = laid.ok
       ? await onOwnRef(repo, branch, () =>
           repo.git.run(["update-ref", "-m", "kagan: update from base", branch, commit, from], { cwd: worktree }),
@@ -270,9 +299,7 @@ export async function bringForward(
     const back = await giveBack(repo, borrowed)
     if (!back.ok) return back
     return moved.ok ? ok() : moved
-  } catch (error) {
-    return ioFailure(gitDir, "bringing forward", error)
-  }
+  })
 }
 
 async function settleForward(repo: Repository, borrowed: Borrowed): GitResult<{ readonly applied: boolean }> {

@@ -218,7 +218,7 @@ import { mergeSnapshot } from ${from("merge.ts")}
   child.kill("SIGKILL")
   await new Promise((resolve) => child.once("close", resolve))
   // The hook outlives the host; while it runs, the worktree is in use.
-  expect(failure(await at.changed(), "locked").text).toContain("being committed")
+  expect(failure(await at.changed(), "locked").text).toContain("a merge is under way in")
   process.kill(hookPid, "SIGKILL")
   await gone(it, hookPid)
   expect(value(await at.changed())).toEqual([])

@@ -1,9 +1,11 @@
 import { lstat, readFile, readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
+import { returnBorrowed } from "../../../src/shared/git/borrow.ts"
 import { diffCommits } from "../../../src/shared/git/diff.ts"
 import { forecast } from "../../../src/shared/git/forecast.ts"
 import { localTarget, mergeSnapshot } from "../../../src/shared/git/merge.ts"
+import type { Git } from "../../../src/shared/git/runner.ts"
 import { updateFromBase } from "../../../src/shared/git/update-base.ts"
 import { bench, checkoutAt, failure, value } from "./throwaway.ts"
 
@@ -50,6 +52,23 @@ describe("updating from the base", () => {
         worktree: task.dir,
       }),
     )
+  })
+
+  test("is left alone by a look that comes while files and branch change", async () => {
+    await using at = await ready()
+    const { it, task } = at
+    const seen: string[] = []
+    const run: Git["run"] = async (args, options) => {
+      if (args.includes("kagan: update from base") || args.includes("-u")) {
+        seen.push(failure(await returnBorrowed(it.opened, task.dir), "locked").text)
+      }
+      return it.git.run(args, options)
+    }
+    const repo = { ...it.opened, git: { ...it.git, run } }
+    value(await updateFromBase({ repo, worktree: task.dir, branch: task.branch, base: "main" }))
+    expect(seen).toEqual(Array.from({ length: 2 }, () => `a merge is under way in ${task.dir}`))
+    expect(await task.git("status", "--porcelain")).toBe(" M b.txt\n?? new.txt\n")
+    value(await returnBorrowed(it.opened, task.dir))
   })
 
   test("names a conflict per file and touches nothing, also where only uncommitted work conflicts", async () => {
