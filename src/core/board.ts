@@ -210,10 +210,16 @@ function columnState(
   }
 }
 
+/** A worktree that is not ready for anything: a fresh one, or one that was put back. */
+function setupState({ setup }: Pick<TaskMeta, "setup">, facts: TaskFacts | undefined): RunState | undefined {
+  if (setup?.state === "running") return state("preparing", facts?.live ? liveText(facts.live) : "setting up")
+  if (setup?.state === "failed") return state("setup_failed", `setup failed: ${setup.text ?? "see its output"}`, true)
+  return undefined
+}
+
 function backlogState(task: BacklogTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
-  if (task.setup?.state === "running") return state("preparing", facts?.live ? liveText(facts.live) : "setting up")
-  if (task.setup?.state === "failed")
-    return state("setup_failed", `setup failed: ${task.setup.text ?? "see its output"}`, true)
+  const setup = setupState(task, facts)
+  if (setup) return setup
   if (task.awaiting) return state("queued", task.awaiting.text)
   const intake = task.intake
   if (intake?.state === "claimed" || intake?.state === "running")
@@ -262,6 +268,8 @@ function workState(task: WorkTask, facts: TaskFacts | undefined, now: number, st
   }
   const waits = task.run?.intent !== undefined && task.run.intent.deliveredAt === undefined
   if (facts?.lost !== undefined && waits) return state("failed", `the prompt was lost: ${facts.lost}`, true)
+  const setup = task.setup?.again && setupState(task, facts)
+  if (setup) return setup
   if (waits && !task.run?.stoppedAt) return state("starting", "starting")
   if (activity?.kind === "unknown") return state("checking", "asking OpenCode what it does")
   const end = facts?.end
@@ -275,6 +283,8 @@ function workState(task: WorkTask, facts: TaskFacts | undefined, now: number, st
 function reviewState(task: ReviewTask, facts: TaskFacts | undefined, now: number, stallAfter: number): RunState {
   if (task.merge?.state === "claimed") return state("merging", "merging")
   if (task.merge?.state === "failed") return state("merge_failed", task.merge.reason ?? "the merge failed", true)
+  const setup = task.setup?.again && setupState(task, facts)
+  if (setup) return setup
   if (task.awaiting) return state("queued", task.awaiting.text)
   const { review } = task
   if (facts?.activity.kind === "busy" || facts?.activity.kind === "retry")

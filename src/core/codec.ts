@@ -109,6 +109,7 @@ const taskFields: Fields = {
     type: z.object({
       state: z.enum(["running", "done", "failed", "skipped"]),
       text: text.optional(),
+      again: z.literal(true).optional(),
       claim: claim.optional(),
       at,
     }),

@@ -11,6 +11,7 @@ import { columnOf, type HelperPointer, type HelperRole, type Sent, type Status, 
  *   options ─────────┘
  *
  * Any column:   an ask of a helper is refused ─ commands that outlived their reason are ended ─ a turn that a stop came too early for is stopped again
+ * Not Done:     a worktree that was put back is set up first
  * Backlog:      seed ─ judge a foreign wish ─ setup ─ intake: spawn → collect | retry → fail
  * In Progress:  worker where wanted ─ wake (intent stored before) → deliver → finished? words unread: wake | enter review
  *               died? resume
@@ -132,6 +133,7 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
   // Somebody wrote the old status back: the wish that waits is nobody's any more.
   else if (meta.awaiting) return [{ kind: "judge", wish: meta.status }]
   if (facts.occupied) return []
+  if (stage.column !== "backlog" && isSettingUpAgain(meta)) return setUpAgain(meta, facts)
   switch (stage.column) {
     case "backlog":
       return backlog(stage, facts, options)
@@ -148,8 +150,19 @@ export function decide(meta: TaskMeta, facts: LookFacts, options: Options): Acti
 function isOutlived(meta: TaskMeta, running: Occupation | undefined): boolean {
   if (running !== "setup" && running !== "checks") return false
   if (meta.trashedAt || meta.archivedAt) return true
-  if (running === "setup") return columnOf(meta) !== "backlog"
+  if (running === "setup") return columnOf(meta) !== "backlog" && !isSettingUpAgain(meta)
   return columnOf(meta) !== "review" || meta.review?.snapshot?.generation !== meta.generation
+}
+
+/** Setup of a worktree that was put back outside of the backlog; a failed one holds the task until the person says how to go on. */
+export function isSettingUpAgain(meta: TaskMeta): boolean {
+  const { setup } = meta
+  return columnOf(meta) !== "done" && setup?.again === true && (setup.state === "running" || setup.state === "failed")
+}
+
+function setUpAgain(meta: TaskMeta, facts: LookFacts): Action[] {
+  const free = facts.worktree === "present" && facts.activity.kind === "idle" && !facts.elsewhere && !facts.command
+  return meta.setup?.state === "running" && !facts.setupClaimAlive && free ? [{ kind: "run_setup" }] : []
 }
 
 /** A turn runs that was asked for before the stop: what the person asks afterwards is theirs. */

@@ -327,8 +327,11 @@ export type Requests = {
       readonly conflicts: readonly string[]
     }
   }
-  /** Brings the branch that it will be merged into, into the task's own; a conflict goes back to its agent. */
-  "task.update": { request: { readonly sessionID: string }; reply: Done }
+  /**
+   * Brings the branch that it will be merged into, into the task's own; a conflict goes back to its agent. `base`: the
+   * branch that takes the place of a base that is gone, from then on.
+   */
+  "task.update": { request: { readonly sessionID: string; readonly base?: string }; reply: Done }
   "task.approve": {
     request: {
       readonly sessionID: string

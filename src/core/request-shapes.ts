@@ -93,7 +93,7 @@ const SHAPES: { readonly [T in RequestType]: Shape<RequestOf<T>> } = {
   "setup.output": { sessionID },
   "setup.waive": { sessionID, reason: text },
   "merge.preview": { sessionID, target: line.optional() },
-  "task.update": { sessionID },
+  "task.update": { sessionID, base: line.min(1).optional() },
   "review.files": { sessionID, since: z.enum(["base", "generation", "look"]) },
   "review.sizes": { sessionID, from: commit, to: commit },
   "review.file": {

@@ -26,6 +26,7 @@ export type Refusal =
   | { readonly kind: "not_in_column"; readonly needed: Status }
   | { readonly kind: "merging" }
   | { readonly kind: "no_target"; readonly base: string }
+  | { readonly kind: "base_gone"; readonly base: string }
   | { readonly kind: "read_only" }
   | { readonly kind: "gone" }
   | { readonly kind: "stop_first" }
@@ -75,6 +76,8 @@ export function refusalText(refusal: Refusal): string {
       return `${refusal.what} needs a reason`
     case "not_in_column":
       return `that is done in ${STATUS_TITLE[refusal.needed]}`
+    case "base_gone":
+      return `there is no branch ${refusal.base} any more (U gives the task another base)`
     case "no_target":
       return `${refusal.base} is a remote branch: choose the local branch to merge into`
     case "merging":

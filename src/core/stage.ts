@@ -2,7 +2,7 @@ import { columnOf, type Review, type Status, type TaskMeta } from "./task.ts"
 
 /**
  * A task as its column sees it: what every card has, and of the rest only what matters there. What a column does not
- * name stays stored and is not looked at: the review of a card that went back to the backlog, the setup of one in Review.
+ * name stays stored and is not looked at: the review of a card that went back to the backlog, the intake of one in Review.
  */
 export type Stage = BacklogTask | WorkTask | ReviewTask | DoneTask
 
@@ -12,8 +12,8 @@ type OfSome = (typeof OF_SOME)[number]
 
 const OF_COLUMN = {
   backlog: ["setup", "intake", "run", "awaiting"],
-  in_progress: ["intake", "run"],
-  review: ["run", "review", "approval", "merge", "awaiting"],
+  in_progress: ["setup", "intake", "run"],
+  review: ["setup", "run", "review", "approval", "merge", "awaiting"],
   done: ["review", "approval", "merge"],
 } as const satisfies Record<Status, readonly OfSome[]>
 

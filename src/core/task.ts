@@ -190,6 +190,8 @@ export type TaskMeta = {
   readonly setup?: {
     readonly state: "running" | "done" | "failed" | "skipped"
     readonly text?: string
+    /** The worktree was lost and put back: whatever its column, the task waits for it. */
+    readonly again?: true
     /** Who runs it. */
     readonly claim?: Claim
     readonly at: number

@@ -28,7 +28,7 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
     ],
   },
   preparing: {
-    means: "its setup runs, or intake has not begun",
+    means: "its setup runs (also of a worktree that was put back), or intake has not begun",
     out: [stop],
   },
   setup_failed: {
@@ -173,7 +173,13 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
   },
   folder_missing: {
     means: "its worktree is not where it was",
-    out: [{ key: "r", effect: "puts the worktree back at the tip of its branch" }, trash],
+    out: [
+      {
+        key: "r",
+        effect: "puts the worktree back at the tip of its branch, with what is brought along, and sets it up again",
+      },
+      trash,
+    ],
   },
   branch_gone: {
     means: "its worktree stands on another branch than the task's, or on none",

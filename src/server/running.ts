@@ -118,7 +118,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
     repo,
     store,
     clock,
-    trees: gitTrees(repository, store, () => options.now().worktree.branchPrefix),
+    trees: gitTrees(repository, store, () => options.now().worktree),
     options: options.now,
     push: (push) => input.channel.push(repo, push),
     ensureInstance: (directory) =>

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { lastLine } from "../core/live.ts"
+import { isSettingUpAgain } from "../core/decide.ts"
 import { readReport, type CheckResult } from "../core/checks.ts"
 import { isReason } from "../core/rules.ts"
 import type { RequestFailure } from "../core/protocol.ts"
@@ -34,7 +35,8 @@ export async function runSetup(project: Project, task: Task, signal?: AbortSigna
       if (now.setup?.claim?.pid !== held?.pid || now.setup?.claim?.at !== held?.at) return undefined
       if (state === "running" && now.setup?.state !== meta.setup?.state) return undefined
       const running = state === "running" ? { claim } : {}
-      return { ...now, setup: { state, ...(text ? { text } : {}), ...running, at: clock.now() } }
+      const again = now.setup?.again && state !== "done" ? { again: true as const } : {}
+      return { ...now, setup: { state, ...(text ? { text } : {}), ...again, ...running, at: clock.now() } }
     })
     return noted.ok ? ok(noted.value.changed) : err({ text: noted.error.text })
   }
@@ -107,9 +109,49 @@ export async function setUpAgain(project: Project, { meta }: Task): Promise<Resu
   const kept = await keepCommands(project, meta.sessionID, project.options())
   if (!kept.ok) return failed(kept.error.text)
   const again = await project.tasks.update(meta.sessionID, (now) =>
-    now.setup?.state === "failed" ? { ...now, setup: { state: "running", at: project.clock.now() } } : undefined,
+    now.setup?.state === "failed"
+      ? { ...now, setup: { state: "running", ...againOf(now), at: project.clock.now() } }
+      : undefined,
   )
   return again.ok ? ok("the setup runs again") : failed(again.error.text)
+}
+
+function againOf({ setup }: TaskMeta): { readonly again?: true } {
+  return setup?.again ? { again: true } : {}
+}
+
+/** Whether a worktree of the task that is put back is to be set up, with the commands of its creation. */
+export async function wantsSetup(
+  project: Project,
+  meta: TaskMeta,
+): Promise<Result<boolean, { readonly text: string }>> {
+  if (columnOf(meta) === "done") return ok(false)
+  const commands = await commandsOf(project, meta.sessionID, project.options())
+  return commands.ok ? ok(commands.value.setup.some((one) => one.trim() !== "")) : commands
+}
+
+/** Says that the setup is to run again; the next look at a worktree that is there begins it. */
+export function toSetUpAgain(project: Project, meta: TaskMeta): TaskMeta {
+  return { ...meta, setup: { state: "running", again: true, at: project.clock.now() } }
+}
+
+/**
+ * Puts a task's missing worktree back as it was made: at the tip of its branch, with the untracked files that are
+ * brought along, and set up again. That it is to be set up is written down first, so that a crash leaves none unprepared.
+ */
+export async function putBack(project: Project, { meta }: Task): Promise<Result<string, RequestFailure>> {
+  const wanted = await wantsSetup(project, meta)
+  if (!wanted.ok) return failed(wanted.error.text)
+  if (wanted.value) {
+    const noted = await project.tasks.update(meta.sessionID, (now) => toSetUpAgain(project, now))
+    if (!noted.ok) return failed(noted.error.text)
+  }
+  const put = await project.trees.restore(meta)
+  if (!put.ok) return failed(put.error.text)
+  const ensured = await project.ensureInstance(meta.worktree)
+  if (!ensured.ok) return failed(ensured.error.text)
+  await project.remember(meta.sessionID, { kind: "restore", text: "its worktree was put back" })
+  return ok(wanted.value ? "its worktree is back; its setup runs again" : "its worktree is back")
 }
 
 /** Goes on with a worktree whose setup failed, for a reason that stays on record. */
@@ -121,7 +163,7 @@ export async function waiveSetup(
   if (!isReason(reason)) return refused({ kind: "reason_needed", what: "going on without the setup" })
   const text = `went on without it: ${reason.trim()}`
   const waived = await project.tasks.update(meta.sessionID, (now) =>
-    now.setup?.state === "failed" && columnOf(now) === "backlog"
+    now.setup?.state === "failed" && (columnOf(now) === "backlog" || isSettingUpAgain(now))
       ? { ...now, setup: { state: "skipped", text, at: project.clock.now() } }
       : undefined,
   )

@@ -1,5 +1,6 @@
 import { plural, type TaskFacts } from "../core/board.ts"
 import { err, ok, type Result } from "../core/result.ts"
+import { refusalText } from "../core/rules.ts"
 import { NO_REVIEW } from "../core/stage.ts"
 import { columnOf, type SnapshotRef, type Task, type TaskMeta } from "../core/task.ts"
 import type { Project } from "./project.ts"
@@ -109,8 +110,9 @@ export function isOnReview(meta: TaskMeta): boolean {
 async function problem(
   project: Project,
   task: Task,
-  { kind, text }: { readonly kind: string; readonly text: string },
+  { kind, text: said }: { readonly kind: string; readonly text: string },
 ): Promise<Result<void, { readonly text: string }>> {
+  const text = kind === "base_gone" ? refusalText({ kind: "base_gone", base: task.meta.baseBranch }) : said
   const large = kind === "untracked_too_much" ? ({ large: "asked" } as const) : {}
   const noted = await project.tasks.update(task.meta.sessionID, (meta) => {
     if (columnOf(meta) !== "review" || meta.generation !== task.meta.generation) return undefined

@@ -51,6 +51,7 @@ export function isActive({ meta }: Task, facts: TaskFacts): boolean {
 }
 
 function goesOn(stage: Exclude<Stage, DoneTask>, facts: TaskFacts): boolean {
+  if (stage.setup?.again && stage.setup.state === "running") return true
   switch (stage.column) {
     case "backlog":
       return UNDER_WAY.has(stage.intake?.state) || stage.setup?.state === "running"

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import type { Options } from "../core/options.ts"
 import type { TaskFacts } from "../core/board.ts"
 import type { Citation, Location, SnapshotRef, Task, TaskMeta } from "../core/task.ts"
 import { ok, type Result } from "../core/result.ts"
@@ -47,7 +48,7 @@ export type WorktreeSeen = Pick<TaskFacts, "branch"> & {
  */
 export interface Trees {
   worktree(meta: TaskMeta): Promise<WorktreeSeen>
-  /** Puts a missing worktree back at the tip of its branch. */
+  /** Puts a missing worktree back at the tip of its branch, with the untracked files that are brought along. */
   restore(meta: TaskMeta): Answer<void>
   /** Takes the exact tree of the worktree. */
   take(task: Task): Answer<Pick<SnapshotRef, "commit" | "tree" | "base" | "nested">>
@@ -95,7 +96,7 @@ const KEPT = 200
 export function gitTrees(
   repository: Repository,
   store: Pick<Store, "paths" | "watch">,
-  branchPrefix: () => string,
+  options: () => Pick<Options["worktree"], "branchPrefix" | "copy">,
 ): Trees {
   const forecasts = keep<Forecast>()
   const changes = keep<readonly string[]>()
@@ -127,7 +128,7 @@ export function gitTrees(
     worktree: (meta) => seen(repository, meta),
     async restore(meta) {
       const { worktree: path, branch, baseCommit: from } = meta
-      const restored = await restoreWorktree({ repo: repository, path, branch, from })
+      const restored = await restoreWorktree({ repo: repository, path, branch, from, copy: options().copy })
       return restored.ok ? ok() : restored
     },
     take: ({ meta, title }) =>
@@ -157,7 +158,7 @@ export function gitTrees(
     async branches() {
       const all = await repository.branches()
       if (!all.ok) return all
-      const own = `${branchPrefix()}/`
+      const own = `${options().branchPrefix}/`
       return ok(all.value.flatMap(({ name, remote }) => (remote || name.startsWith(own) ? [] : [name])))
     },
     async files({ base, commit }) {

@@ -91,8 +91,8 @@ describe("a task as its column sees it", () => {
   const some = ["setup", "intake", "run", "review", "approval", "merge", "awaiting"]
   const seen: Record<Status, readonly string[]> = {
     backlog: ["setup", "intake", "run", "awaiting"],
-    in_progress: ["intake", "run"],
-    review: ["run", "review", "approval", "merge", "awaiting"],
+    in_progress: ["setup", "intake", "run"],
+    review: ["setup", "run", "review", "approval", "merge", "awaiting"],
     done: ["review", "approval", "merge"],
   }
 

@@ -162,6 +162,42 @@ const rows: readonly Row[] = [
     [{ kind: "run_setup" }],
     { worktree: { branchPrefix: "kagan", copy: [], setup: ["npm ci"], filters: [], setupTimeout: 1 } },
   ],
+  [
+    "a worktree that was put back is set up before the agent goes on",
+    working({ setup: { state: "running", again: true, at: 1 } }),
+    { end: finished, endAfterIntent: true },
+    [{ kind: "run_setup" }],
+  ],
+  [
+    "and before anything reads it in Review",
+    reviewing({ review: undefined, setup: { state: "running", again: true, at: 1 } }),
+    {},
+    [{ kind: "run_setup" }],
+  ],
+  [
+    "not while another window does it",
+    reviewing({ review: undefined, setup: { state: "running", again: true, at: 1 } }),
+    { setupClaimAlive: true },
+    [],
+  ],
+  [
+    "where that failed, the person says how to go on",
+    reviewing({ review: undefined, setup: { state: "failed", again: true, at: 1 } }),
+    {},
+    [],
+  ],
+  [
+    "it goes on outside of the backlog",
+    reviewing({ setup: { state: "running", again: true, at: 1 } }),
+    { occupied: "setup" },
+    [],
+  ],
+  [
+    "an old failure of a setup that was waived holds nothing",
+    reviewing({ review: undefined, setup: { state: "failed", at: 1 } }),
+    {},
+    [{ kind: "take_snapshot" }],
+  ],
   ["nothing happens without the folder", sampleMeta(), { worktree: "missing" }, []],
   [
     "a claim of a living process is respected",

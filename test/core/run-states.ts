@@ -60,6 +60,12 @@ export const stateRows: readonly StateRow[] = [
     "setup failed: npm ci: exit 1",
     backlog({ setup: { state: "failed", text: "npm ci: exit 1", at: NOW } }),
   ],
+  ["preparing", "setting up", working({ setup: { state: "running", again: true, at: NOW } }), { end: undefined }],
+  [
+    "setup_failed",
+    "setup failed: npm ci: exit 1",
+    reviewing({}, { setup: { state: "failed", again: true, text: "npm ci: exit 1", at: NOW } }),
+  ],
   ["intake_running", "intake is reading", { intake: intakeDone({ state: "running" }) }],
   ["intake_failed", "intake failed: auth", { intake: intakeDone({ state: "failed", reason: "auth" }) }],
   ["needs_answers", "1 answer needed", { intake: intakeDone({ answered: 0 }) }],

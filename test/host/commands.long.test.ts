@@ -96,6 +96,44 @@ test("what the host wrote into a tracked config file is not the task's; a reposi
   await rig.seen.until(unmerged.sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
 })
 
+test("a base that is gone is named with the way out, and another one takes its place: the work is reviewed against it", async () => {
+  const { repo } = rig.box
+  await repo.git("branch", "next")
+  const { sessionID } = await rig.board.get("task.create", {
+    draftID: "d-next",
+    title: "From a branch that goes",
+    description: "do:touch task-n.txt",
+    baseBranch: "next",
+    start: { waiver: "a test of its base" },
+  })
+  const before = await rig.seen.until(sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
+  await rig.checked(sessionID)
+  expect(await rig.board.ask("task.update", { sessionID, base: "main" })).toMatchObject({
+    ok: false,
+    error: { text: "its base next is there: only one that is gone is replaced" },
+  })
+  await repo.git("branch", "-D", "next")
+  const words = "there is no branch next any more (U gives the task another base)"
+  expect(await rig.board.ask("task.update", { sessionID })).toMatchObject({
+    ok: false,
+    error: { kind: "refused", refusal: { kind: "base_gone", base: "next" }, text: words },
+  })
+  await rig.board.get("review.again", { sessionID })
+  await vi.waitFor(
+    async () => expect(await rig.state(sessionID)).toMatchObject({ kind: "problem", text: words }),
+    patience,
+  )
+  for (const base of ["no-such", before.branch]) {
+    expect(await rig.board.ask("task.update", { sessionID, base })).toMatchObject({ ok: false })
+  }
+  await repo.write("later.txt", "later\n")
+  const later = await repo.commit("the base that takes its place goes on")
+  const done = await rig.board.get("task.update", { sessionID, base: "main" })
+  expect(done.text).toBe("main is in its branch now; it is reviewed again")
+  const after = await rig.seen.until(sessionID, "a snapshot", (now) => now.review?.snapshot !== undefined)
+  expect(after).toMatchObject({ baseBranch: "main", review: { snapshot: { base: later, files: 1 } } })
+})
+
 test("C096 a stopped setup starts nothing; r runs it again, w goes on without it", async () => {
   await rig.box.repo.write("hold-setup", "")
   await rig.box.repo.commit("tasks are held in their setup")

@@ -48,6 +48,28 @@ test("a status that somebody else writes ends running checks with everything tha
   expect(back.denied).toBeUndefined()
 })
 
+test("a worktree that went is put back as it was made, and set up again before anything else, in Review too", async () => {
+  const meta = await rig.reviewed(
+    "Loses its folder",
+    "touch hold-setup; git add hold-setup; git commit -qm held; echo l > task-l.txt",
+  )
+  await rig.checked(meta.sessionID)
+  await rm(meta.worktree, { recursive: true })
+  const again = await rig.board.get("task.resume", { sessionID: meta.sessionID })
+  expect(again.text).toBe("its worktree is back; its setup runs again")
+  // What its agent committed holds it up.
+  await vi.waitFor(async () => expect((await rig.state(meta.sessionID)).text).toBe("setting up · preparing"), patience)
+  expect(await readFile(join(meta.worktree, ".env"), "utf8")).toBe("SECRET=1\n")
+  expect(await readFile(join(meta.worktree, "notes.local"), "utf8")).toBe("mine\n")
+  await rm(join(meta.worktree, "hold-setup"))
+  await rig.seen.until(meta.sessionID, "set up", (now) => now.setup?.state === "done")
+  expect(await readFile(join(meta.worktree, ".setup"), "utf8")).toBe("done\n")
+  expect((await rig.board.get("setup.output", { sessionID: meta.sessionID })).results).toMatchObject([
+    { name: SETUP, outcome: "passed" },
+  ])
+  expect((await rig.state(meta.sessionID)).kind).toBe("changed_since_review")
+})
+
 test("C096 has the files that were to come along, and nothing starts before its setup is done", async () => {
   await rig.box.repo.write("hold-setup", "")
   await rig.box.repo.commit("tasks are held in their setup")

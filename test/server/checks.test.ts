@@ -35,7 +35,7 @@ async function reviewed(work: Readonly<Record<string, string>> = { "src/a.ts": "
   const tree = await it.task()
   for (const [path, text] of Object.entries(work)) await tree.write(path, text)
   const store = openStore(it.opened.commonDir, { clock: systemClock })
-  const trees = gitTrees(it.opened, store, () => "kagan")
+  const trees = gitTrees(it.opened, store, () => ({ branchPrefix: "kagan", copy: [] }))
   let task: Task = {
     title: "Checked",
     meta: sampleMeta({ status: "review", lastGatedStatus: "review", worktree: tree.dir, branch: tree.branch }),

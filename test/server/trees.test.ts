@@ -1,15 +1,21 @@
+import { readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
 import { expect, test } from "vitest"
 import type { Result } from "../../src/core/result.ts"
 import type { TaskMeta } from "../../src/core/task.ts"
 import { makeBranchWatch } from "../../src/server/branch-watch.ts"
 import { gitTrees } from "../../src/server/trees.ts"
 import { systemClock } from "../../src/shared/clock.ts"
+import { readRecord } from "../../src/shared/git/ownership.ts"
 import { openStore } from "../../src/shared/store.ts"
 import { manualClock } from "../kit/clock.ts"
-import { bench, type Bench, type TaskTree } from "../shared/git/throwaway.ts"
+import { bench, value, type Bench, type TaskTree } from "../shared/git/throwaway.ts"
 
 const treesOf = (it: Bench) =>
-  gitTrees(it.opened, openStore(it.opened.commonDir, { clock: systemClock }), () => "kagan")
+  gitTrees(it.opened, openStore(it.opened.commonDir, { clock: systemClock }), () => ({
+    branchPrefix: "kagan",
+    copy: [".env"],
+  }))
 
 function must<T>(result: Result<T, { readonly text: string }>): T {
   if (!result.ok) throw new Error(result.error.text)
@@ -149,4 +155,17 @@ test("the base is brought in under the work; a conflict is an answer and touches
   await it.repo.commit("base again")
   expect(must(await trees.update(meta))).toEqual({ base: "main", conflicts: ["a.txt"] })
   expect(await task.git("status", "--porcelain")).toBe(" M a.txt\n")
+})
+
+test("a worktree that is put back has what is brought along, and that is still not the task's", async () => {
+  await using it = await bench({ "a.txt": "a\n", ".gitignore": ".env\n" })
+  const trees = treesOf(it)
+  const task = await it.task("t1")
+  await it.repo.write(".env", "SECRET=1\n")
+  const meta = metaOf(task)
+  await rm(task.dir, { recursive: true })
+  expect(await trees.worktree(meta)).toEqual({ state: "missing" })
+  must(await trees.restore(meta))
+  expect(await readFile(join(task.dir, ".env"), "utf8")).toBe("SECRET=1\n")
+  expect(value(await readRecord(it.opened.commonDir, task.dir))).toMatchObject({ state: "ready", copied: [".env"] })
 })

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest"
 import { createSignal } from "solid-js"
 import type { DraftReply } from "../../src/core/protocol.ts"
+import { refusalText } from "../../src/core/rules.ts"
 import { facts, finding, inReview, intakeOf, task, validatorOf, workingDay } from "./cards.ts"
 import { openStage, START, TIP, type Stage, type StageOptions } from "./stage.tsx"
 
@@ -781,6 +782,28 @@ describe("approve and send back", () => {
     stage.shows("main is in its branch now")
     await stage.press("1", "U")
     stage.shows("that is done in In Progress")
+  })
+
+  test("U where the base is gone asks for another one, which then is the base", async () => {
+    const gone = { kind: "base_gone" as const, base: "main" }
+    const answers = {
+      "task.update": ({ base }: { base?: string }) =>
+        base === undefined
+          ? { kind: "refused" as const, refusal: gone, text: refusalText(gone) }
+          : { text: `${base} is in its branch now; it is reviewed again` },
+      "base.list": () => ({ branches: ["develop", "release"], proposed: "develop", dirty: [], dirtyCount: 0 }),
+    }
+    await open({ width: 80, height: 24, sessions: ruled(0), answers })
+    await stage.press("3", "U", "y")
+    stage.shows("Another base for #1?")
+    stage.shows("There is no branch main any more")
+    await stage.press("down", "enter")
+    expect(stage.server.asked().filter(({ type }) => type === "task.update")).toEqual([
+      { type: "task.update", sessionID: "ses_1" },
+      { type: "task.update", sessionID: "ses_1", base: "release" },
+    ])
+    stage.shows("release is in its branch now")
+    stage.showsNot("Another base for #1?")
   })
 
   test("D deletes for good only from the trash, and names what is lost first", async () => {

@@ -1,3 +1,4 @@
+import { isSettingUpAgain } from "../../core/decide.ts"
 import { sendAgain, wakeAgain } from "../../core/moves.ts"
 import { workText } from "../../core/prompts.ts"
 import type { Done, RequestFailure } from "../../core/protocol.ts"
@@ -8,7 +9,7 @@ import type { HostFailure } from "../../shared/host.ts"
 import { endLeftCommands } from "../left-commands.ts"
 import { failed, refused } from "../moves.ts"
 import { done, type Desk, type Handlers } from "../requests.ts"
-import { setUpAgain, waiveSetup } from "../setup.ts"
+import { putBack, setUpAgain, waiveSetup } from "../setup.ts"
 
 type Told = Result<void, { readonly text: string }>
 
@@ -92,10 +93,9 @@ export function agentRequests(
     "task.resume": ({ sessionID }) =>
       on(sessionID, async (task) => {
         if ((await project.trees.worktree(task.meta)).state === "missing") {
-          const put = await project.trees.restore(task.meta)
-          return put.ok ? ok({ text: "its worktree is back" }) : failed(put.error.text)
+          return done(await putBack(project, task))
         }
-        if (columnOf(task.meta) === "backlog" && task.meta.setup?.state === "failed") {
+        if (task.meta.setup?.state === "failed" && (columnOf(task.meta) === "backlog" || isSettingUpAgain(task.meta))) {
           return done(await setUpAgain(project, task))
         }
         if (supervisor.factsOf(sessionID)?.problem && columnOf(task.meta) !== "in_progress")

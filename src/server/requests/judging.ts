@@ -196,7 +196,7 @@ export function judgingRequests(
       return ok({ snapshot, branches: branches.value, ...seen })
     },
 
-    "task.update": ({ sessionID }) => on(sessionID, (task) => updateTask(desk, task, tell)),
+    "task.update": ({ sessionID, base }) => on(sessionID, (task) => updateTask(desk, task, tell, base)),
 
     "task.approve": (body) =>
       on(body.sessionID, async (task) => {

@@ -2,6 +2,7 @@ import { ok } from "../../core/result.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
 import { moveCommands } from "../../shared/task-commands.ts"
 import { failed, refused } from "../moves.ts"
+import { toSetUpAgain, wantsSetup } from "../setup.ts"
 import { moveReply, type Desk, type Handlers } from "../requests.ts"
 import { countInProgress } from "../queue.ts"
 import { purgeTask } from "../purge.ts"
@@ -86,7 +87,10 @@ export function keepingRequests(
       const known = supervisor.factsOf(sessionID)?.record?.meta
       if (!record || !known) return refused({ kind: "gone" })
       const tree = await project.trees.worktree(known)
-      if (tree.state === "missing") {
+      const missing = tree.state === "missing"
+      const unprepared = missing ? await wantsSetup(project, known) : ok(false)
+      if (!unprepared.ok) return failed(unprepared.error.text)
+      if (missing) {
         const put = await project.trees.restore(known)
         if (!put.ok) return failed(put.error.text)
       } else if (tree.state !== "present") return failed(`its worktree ${known.worktree} is not its own any more`)
@@ -101,7 +105,10 @@ export function keepingRequests(
           ...(agent ? { agent } : {}),
           ...(model ? { model } : {}),
         },
-        (meta) => withoutSession(meta, clock.now()),
+        (meta) => {
+          const rest = withoutSession(meta, clock.now())
+          return unprepared.value ? toSetUpAgain(project, rest) : rest
+        },
       )
       if (!restored.ok) return failed(restored.error.text)
       const { meta } = restored.value

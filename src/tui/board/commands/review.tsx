@@ -2,6 +2,7 @@ import { plural } from "../../../core/board.ts"
 import { judgeApproval, judgeSendBack, judgeUpdate, refusalText } from "../../../core/rules.ts"
 import { REVIEW_ROUTE } from "../../app.tsx"
 import { openApprove } from "../../dialogs/approve.tsx"
+import { openBase } from "../../dialogs/base.tsx"
 import { openConfirm } from "../../dialogs/confirm.tsx"
 import { openLeave } from "../../dialogs/leave.ts"
 import { openRecord } from "../../dialogs/record.tsx"
@@ -26,7 +27,13 @@ export function reviewCommands({ app, onCard, inColumn }: Desk): BehavioursOf<"R
       text: after,
       no: "Leave it as it is",
       yes: `Update from ${base}`,
-      confirm: () => void app.act(card, `updating from ${base}`, "task.update", { sessionID: card.id }),
+      confirm: () => {
+        const answer = app.act(card, `updating from ${base}`, "task.update", { sessionID: card.id })
+        void answer.then((said) => {
+          const refusal = !said.ok && said.error.kind === "refused" ? said.error.refusal : undefined
+          if (refusal?.kind === "base_gone") openBase(app, card)
+        })
+      },
     })
   }
 
