@@ -75,8 +75,8 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
 
   function waiveProblem(card: Card): string | undefined {
     const { meta } = card.entry
+    if (setupFailed(card)) return undefined
     if (card.column() === "backlog") {
-      if (setupFailed(card)) return undefined
       if (meta.intake?.state === "waived") return "intake is waived already"
       if (meta.intake?.state === "done" && meta.intake.answered >= meta.intake.required) return "intake is done"
       return undefined
