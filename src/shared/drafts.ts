@@ -65,5 +65,12 @@ export async function claimDraft(
     const kept = await keepDraft(parts, claimed)
     return kept.ok ? ok(claimed) : kept
   })
-  return held.ok ? held.value : err({ kind: "failed", text: `what you typed could not be kept: ${held.error.text}` })
+  if (held.ok) return held.value
+  const text = held.error.text
+  // New, it is nobody else's: it is kept without the lock, and tried again from the board.
+  if ((await draftOf(parts, typed.id)) === undefined) {
+    const kept = await keepDraft(parts, { ...typed, problem: text })
+    if (!kept.ok) return kept
+  }
+  return err({ kind: "failed", text })
 }

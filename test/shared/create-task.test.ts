@@ -4,7 +4,9 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import type { NewTask } from "../../src/core/draft.ts"
 import { ok } from "../../src/core/result.ts"
+import { systemClock } from "../../src/shared/clock.ts"
 import { createTasks, type CreateParts } from "../../src/shared/create-task.ts"
+import { openStore } from "../../src/shared/store.ts"
 import { countEffects, diesAt, draft, NOTHING, refusedWith, three, titles, workshop } from "./create-workshop.ts"
 
 describe("several tasks at once", () => {
@@ -65,6 +67,24 @@ describe("several tasks at once", () => {
     }
     const next = await createTasks(parts, draft([three[0]!]))
     expect(next.ok && next.value[0]!.meta.taskNumber).toBe(1)
+  })
+
+  test("are kept with the reason while another process holds the repository's lock, and made once it is free", async () => {
+    await using shop = await workshop()
+    const hurried = { ...systemClock, monotonic: () => systemClock.monotonic() * 1_000 }
+    const commonDir = join(shop.it.repo.dir, ".git")
+    const parts: CreateParts = { ...shop.start(), store: openStore(commonDir, { clock: hurried }) }
+    const free = Promise.withResolvers<void>()
+    const holding = openStore(commonDir, { clock: systemClock }).withLock(() => free.promise)
+    await expect.poll(() => existsSync(join(commonDir, "kagan/lock")), { timeout: 60_000 }).toBe(true)
+    const text = await refusedWith(parts, draft(three))
+    expect(text).toMatch(/^the repository lock is held by process/)
+    expect(await shop.drafts()).toMatchObject([{ id: "d-1", tasks: three, problem: text }])
+    free.resolve()
+    await holding
+    const made = await createTasks(parts, draft(three))
+    expect(made.ok && made.value.map(({ title }) => title)).toEqual(titles)
+    expect(await shop.drafts()).toEqual([])
   })
 
   test.each([
