@@ -495,6 +495,16 @@ describe("moves", () => {
     expect(stage.host.dialogs()).toBe(0)
   })
 
+  test("Enter on an empty board offers what can be done there, a new task first", async () => {
+    await open({ sessions: [] })
+    await stage.press("enter")
+    stage.shows("The board")
+    stage.shows(/▌New task +n/)
+    stage.showsNot("no card is selected")
+    await stage.press("enter")
+    stage.shows("What should be different afterwards")
+  })
+
   test("a click selects, a second click opens the actions, and the mouse can be switched off", async () => {
     await open({ width: 160, height: 45, sessions: [task(1, "One"), task(2, "Two")] })
     await stage.click(5, 6)

@@ -4,9 +4,12 @@ import { COMMANDS, spellKey } from "../board/keys.ts"
 import type { Card } from "../board/store.tsx"
 import { Choices, DialogFrame, useDialogSpace, type Choice } from "../ui/dialog.tsx"
 
-/** Everything that can be done with a card, each with its key, and what cannot with the reason. */
+/** Everything that can be done with a card, each with its key, and what cannot with the reason; without a card, what the board can do. */
 export function openMenu(app: App, commands: Commands, card: Card | undefined) {
-  const choices = COMMANDS.filter((row) => ("menu" in row ? row.menu : false)).map((row): Choice => {
+  const ofBoard = (row: (typeof COMMANDS)[number]) =>
+    row.group !== "Move around" && row.id !== "kagan.menu" && commands.when(row.id, undefined) === undefined
+  const ofCard = (row: (typeof COMMANDS)[number]) => ("menu" in row ? row.menu : false)
+  const choices = COMMANDS.filter(card ? ofCard : ofBoard).map((row): Choice => {
     const not = commands.when(row.id, card)
     const key = commands.keys(row.id)[0]
     return {
@@ -20,7 +23,7 @@ export function openMenu(app: App, commands: Commands, card: Card | undefined) {
     }
   })
   choices.sort((a, b) => Number(a.not !== undefined) - Number(b.not !== undefined))
-  const title = card ? `#${card.entry.meta.taskNumber} ${card.entry.title}` : "No card is selected"
+  const title = card ? `#${card.entry.meta.taskNumber} ${card.entry.title}` : "The board"
   openDialog(app, () => <Menu title={title} choices={choices} />, "large")
 }
 
