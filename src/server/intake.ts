@@ -137,7 +137,9 @@ export async function answerDecisions(
     })
   }
   const open = counts.required - counts.answered
-  return ok(open > 0 ? `${open} required still open` : "every required decision is answered")
+  if (open > 0) return ok(`${plural(open, "required decision")} still open`)
+  const left = assessment.decisions.length - (helper.value.answers ?? []).length
+  return ok(left > 0 ? `agreed; ${plural(left, "decision")} may stay open` : "every decision is answered")
 }
 
 /** The instruction in the person's words; without any it is the intake's again. Only before the work has started. */

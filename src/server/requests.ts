@@ -9,7 +9,7 @@ import type {
 } from "../core/protocol.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { Verdict } from "../core/rules.ts"
-import type { Task, TaskMeta } from "../core/task.ts"
+import { STATUS_TITLE, type Status, type Task, type TaskMeta } from "../core/task.ts"
 import type { CreateParts } from "../shared/create-task.ts"
 import { failed, refused } from "./moves.ts"
 import type { Project } from "./project.ts"
@@ -80,8 +80,9 @@ export function makeHandlers(parts: Pick<Desk, "project" | "supervisor" | "creat
   }
 }
 
-export function moveReply(verdict: Verdict): MoveReply {
-  return verdict.kind === "queued" ? { verdict: "queued", text: verdict.text } : { verdict: "accepted", text: "moved" }
+export function moveReply(verdict: Verdict, to: Status): MoveReply {
+  if (verdict.kind === "queued") return { verdict: "queued", text: verdict.text }
+  return { verdict: "accepted", text: `moved to ${STATUS_TITLE[to]}` }
 }
 
 export function done(result: Result<string, RequestFailure>): Result<Done, RequestFailure> {

@@ -173,7 +173,7 @@ export function judgingRequests(
         })
         // What is sent back is changed again: nothing that runs on it counts.
         if (moved.ok && moved.value.kind === "accepted") supervisor.interrupt(sessionID)
-        return moved.ok ? ok(moveReply(moved.value)) : moved
+        return moved.ok ? ok(moveReply(moved.value, "in_progress")) : moved
       }),
 
     async "merge.preview"({ sessionID, target }) {

@@ -33,7 +33,7 @@ export function keepingRequests(
           await restTask(desk, task)
         }
         const moved = await supervisor.move(sessionID, to)
-        return moved.ok ? ok(moveReply(moved.value)) : moved
+        return moved.ok ? ok(moveReply(moved.value, to)) : moved
       }),
 
     "task.reorder": ({ sessionID, order }) =>

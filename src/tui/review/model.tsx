@@ -3,6 +3,7 @@ import type { Since } from "../../core/protocol.ts"
 import { BOARD_ROUTE, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, type ReviewCommandID } from "../board/keys.ts"
+import { hintLine } from "../board/rebinding.ts"
 import { openFollowUp } from "../dialogs/follow.ts"
 import { openHelpOf } from "../dialogs/help.tsx"
 import { createComments, type Place } from "./comments.tsx"
@@ -167,8 +168,16 @@ export function createReview(
       if (by === 1 && !isOpen(candidate.judged)) continue
       return select(next)
     }
-    if (by === 1) app.tell({ level: "info", text: "every finding is ruled", key: "all ruled" })
+    if (by === 1) app.tell({ level: "info", text: allRuled(), key: "all ruled" })
     return undefined
+  }
+
+  function allRuled(): string {
+    const back = items().some((one) => one.kind === "finding" && one.judged.ruling?.disposition === "fix")
+    const next = hintLine(app.rebinding, [
+      back ? ["kagan.review.sendBack", "sends back what is to be fixed"] : ["kagan.review.approve", "approves"],
+    ])
+    return `every finding is ruled${next === "" ? "" : `: ${next}`}`
   }
 
   function nextFile(by: 1 | -1, only: (path: string) => boolean = () => true) {

@@ -136,9 +136,9 @@ const FOOT: readonly ReviewCommandID[] = [
   "kagan.review.comment",
   "kagan.review.approve",
   "kagan.review.sendBack",
-  "kagan.review.viewed",
   "kagan.review.close",
   "kagan.review.help",
+  "kagan.review.viewed",
 ]
 
 function footOf(app: App, review: Review, split: boolean, width: number): Segment[] {
@@ -163,9 +163,9 @@ function footOf(app: App, review: Review, split: boolean, width: number): Segmen
           : "j k line  J K hunk  n next open  Tab files",
     tone: "muted",
   }
-  return justify(
-    [{ text: " " }, ...wholeParts(hints, "  ", width < 60 ? width - 1 : width - cellsOf([moves]) - 3)],
-    width < 60 ? [] : [moves, { text: " " }],
-    width,
-  )
+  // Where there is little room, what can be done stands before how to move, unless a range is being marked.
+  const movesFirst = width >= 110 || (width >= 60 && review.cursor.anchor())
+  const shown = wholeParts(hints, "  ", movesFirst ? width - cellsOf([moves]) - 3 : width - 1)
+  const isRoom = movesFirst || cellsOf(shown) + cellsOf([moves]) + 3 <= width
+  return justify([{ text: " " }, ...shown], isRoom ? [moves, { text: " " }] : [], width)
 }
