@@ -3,7 +3,7 @@ import { wrap } from "../core/text.ts"
 import { useApp } from "./app.tsx"
 import { colour, Line } from "./ui/line.tsx"
 import { NOTICE_SIGN } from "./ui/signs.ts"
-import type { Notice } from "./notices.tsx"
+import { spoken, type Notice } from "./notices.tsx"
 
 /** The board's notices, lower right, newest below. */
 export function NoticeOverlay(props: { readonly width: number; readonly bottom: number }) {
@@ -29,11 +29,8 @@ function NoticeBox(props: { readonly notice: Notice; readonly width: number }) {
   const sign = () => NOTICE_SIGN[props.notice.level]
   const lines = () => {
     const { notice } = props
-    const named = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
-    // The server half may have named the card in its own words.
-    const number = notice.text.startsWith(named) ? "" : named
     const times = notice.count > 1 ? ` (${notice.count} times)` : ""
-    return wrap(`${number}${notice.text}${times}`, props.width - 6, 5)
+    return wrap(`${spoken(notice)}${times}`, props.width - 6, 5)
   }
   return (
     <box

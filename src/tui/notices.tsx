@@ -20,6 +20,12 @@ export type NoticeInput = {
   readonly key?: string
 }
 
+/** A notice with the number of its card before it; once, where its own words begin with it. */
+export function spoken({ taskNumber, text }: Pick<Notice, "taskNumber" | "text">): string {
+  const number = `#${taskNumber}`
+  return taskNumber === undefined || text === number || text.startsWith(`${number} `) ? text : `${number} ${text}`
+}
+
 export const SHOWN_AT_MOST = 3
 const HISTORY = 200
 const STAYS: Readonly<Record<NoticeLevel, number>> = { info: 5_000, success: 5_000, warning: 10_000, error: 20_000 }

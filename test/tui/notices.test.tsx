@@ -1,6 +1,6 @@
 import { createRoot } from "solid-js"
 import { describe, expect, test } from "vitest"
-import { createNotices } from "../../src/tui/notices.tsx"
+import { createNotices, spoken } from "../../src/tui/notices.tsx"
 import { manualClock } from "../kit/clock.ts"
 import { openStage } from "./stage.tsx"
 import { workingDay } from "./cards.ts"
@@ -9,6 +9,15 @@ const queue = () => {
   const clock = manualClock()
   return { clock, notices: createRoot(() => createNotices(clock)) }
 }
+
+test.each([
+  [undefined, "look only", "look only"],
+  [3, "moved to Review", "#3 moved to Review"],
+  [3, "#3 created", "#3 created"],
+  [3, "#31 is in the way", "#3 #31 is in the way"],
+])("a notice of card %s that says %j is spoken as %j", (taskNumber, text, said) =>
+  expect(spoken({ text, ...(taskNumber === undefined ? {} : { taskNumber }) })).toBe(said),
+)
 
 describe("the queue of notices", () => {
   test("three stand at most, the rest wait their turn, and none is lost", async () => {

@@ -1,5 +1,6 @@
 import { dayTime } from "../../core/board.ts"
 import { openDialog, type App } from "../app.tsx"
+import { spoken } from "../notices.tsx"
 import { Choices, DialogFrame, useDialogSpace } from "../ui/dialog.tsx"
 import { NOTICE_SIGN } from "../ui/signs.ts"
 
@@ -13,9 +14,8 @@ function PastNotices(props: { readonly app: App }) {
   const space = useDialogSpace("large")
   const choices = () =>
     app.notices.past().map((notice) => {
-      const number = notice.taskNumber === undefined ? "" : `#${notice.taskNumber} `
       return {
-        title: `${dayTime(notice.at, app.now())} ${app.glyphs.of(NOTICE_SIGN[notice.level])} ${number}${notice.text}${notice.count > 1 ? ` (${notice.count} times)` : ""}`,
+        title: `${dayTime(notice.at, app.now())} ${app.glyphs.of(NOTICE_SIGN[notice.level])} ${spoken(notice)}${notice.count > 1 ? ` (${notice.count} times)` : ""}`,
         choose() {
           app.host.ui.dialog.clear()
           const entry = notice.taskNumber === undefined ? undefined : app.board.byNumber(notice.taskNumber)
