@@ -104,6 +104,7 @@ const taskFields: Fields = {
   agent: { type: id },
   scope: { type: text },
   dependsOn: { type: z.array(int.min(1)).max(100) },
+  draft: { type: id },
   generation: { type: int.min(1), required: true, fallback: 1 },
   setup: {
     type: z.object({

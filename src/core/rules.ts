@@ -32,6 +32,7 @@ export type Refusal =
   | { readonly kind: "stop_first" }
   | { readonly kind: "nothing_runs" }
   | { readonly kind: "title_empty" }
+  | { readonly kind: "made_already"; readonly taskNumber: number }
   | { readonly kind: "invalid"; readonly text: string }
 
 export function refusalText(refusal: Refusal): string {
@@ -90,6 +91,8 @@ export function refusalText(refusal: Refusal): string {
       return "it is running (X stops it)"
     case "nothing_runs":
       return "nothing of it runs"
+    case "made_already":
+      return `#${refusal.taskNumber} was created when this was sent before, with other words`
     case "title_empty":
       return "a title needs at least one visible character"
     case "invalid":

@@ -185,6 +185,8 @@ export type TaskMeta = {
   readonly agent?: string
   readonly scope?: string
   readonly dependsOn?: readonly number[]
+  /** Under which id it was asked for: the same asked for again finds it. */
+  readonly draft?: string
   /** Iteration, from 1. */
   readonly generation: number
   readonly setup?: {

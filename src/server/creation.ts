@@ -23,10 +23,14 @@ export async function createFrom(parts: Creating, draft: Draft): Promise<Result<
   const made = await createTasks(parts.create, draft)
   await tellDrafts(parts)
   if (!made.ok) {
+    if (made.error.kind === "made_already") return refused(made.error)
     const { kind, text } = made.error
     return kind === "refused" ? refused({ kind: "invalid", text }) : failed(text)
   }
-  return ok({ tasks: made.value, text: await settle(parts, draft, made.value) })
+  const { tasks, already } = made.value
+  if (!already) return ok({ tasks, text: await settle(parts, draft, tasks) })
+  const numbers = tasks.map(({ meta }) => `#${meta.taskNumber}`).join(", ")
+  return ok({ tasks, text: `${numbers} ${tasks.length === 1 ? "was" : "were"} created already` })
 }
 
 /** Goes on with what a process that is gone left half made. */

@@ -1,7 +1,7 @@
 import { draftTitle, type Draft, type NewTask, type Plan } from "../core/draft.ts"
 import type { Options } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
-import { isReason } from "../core/rules.ts"
+import { isReason, refusalText } from "../core/rules.ts"
 import { METADATA_VERSION, type Task, type TaskMeta } from "../core/task.ts"
 import type { Clock } from "./clock.ts"
 import { claimDraft, draftOf, dropDraft, keepDraft, listDrafts, type CreateFailure } from "./drafts.ts"
@@ -9,6 +9,7 @@ import type { Repository } from "./git/repository.ts"
 import { createWorktree } from "./git/worktree.ts"
 import { removeWorktree } from "./git/worktree-remove.ts"
 import type { Host, PermissionRuleset } from "./host.ts"
+import { madeBefore, type MadeBefore } from "./made-before.ts"
 import { about, planTasks, titleOf } from "./plan-tasks.ts"
 import type { Store } from "./store.ts"
 import { keepCommands } from "./task-commands.ts"
@@ -36,20 +37,27 @@ export type CreateParts = {
   permission(): PermissionRuleset
 }
 
-type Created = Result<readonly Task[], CreateFailure>
+export type MadeTasks = {
+  readonly tasks: readonly Task[]
+  /** Somebody else asked for them before, under the same id, and sees to what comes next. */
+  readonly already: boolean
+}
+
+type Created = Result<MadeTasks, CreateFailure>
 
 /** What this process is making, so that the same draft asked for twice is made once. */
 const making = new WeakMap<Tasks, Map<string, Promise<Created>>>()
 
 /**
  * Makes all tasks of a draft, in its order, or says why not and which one it is about, leaves nothing of any of them,
- * and keeps the draft with that reason. Numbers that were given are not given again.
+ * and keeps the draft with that reason. Numbers that were given are not given again. What was made of the same draft
+ * before is found and not made again, also by another process.
  */
 export function createTasks(parts: CreateParts, typed: Draft): Promise<Created> {
   const mine = making.get(parts.tasks) ?? new Map<string, Promise<Created>>()
   making.set(parts.tasks, mine)
   const running = mine.get(typed.id)
-  if (running) return running
+  if (running) return running.then((made) => (made.ok ? ok({ ...made.value, already: true }) : made))
   const promise = claimAndMake(parts, typed).finally(() => mine.delete(typed.id))
   mine.set(typed.id, promise)
   return promise
@@ -75,12 +83,13 @@ async function finishAll(parts: CreateParts, made: (draft: Draft, tasks: readonl
     // Somebody else may have been at it since the list was read.
     if ((await draftOf(parts, draft.id)) === undefined) continue
     const finished = await createTasks(parts, draft)
-    if (finished.ok) made(draft, finished.value)
+    if (finished.ok) made(draft, finished.value.tasks)
     else parts.host.log("warn", `the draft "${draftTitle(draft)}" is not made: ${finished.error.text}`)
   }
 }
 
 type Planned = {
+  readonly before?: MadeBefore
   readonly claimed: Draft
   readonly plans: Result<readonly Plan[], CreateFailure>
   /** An earlier try may have come some way. */
@@ -100,6 +109,8 @@ function inTurn<T>(tasks: Tasks, work: () => Promise<T>): Promise<T> {
 }
 
 async function claimAndPlan(parts: CreateParts, typed: Draft): Promise<Result<Planned, CreateFailure>> {
+  const before = (await draftOf(parts, typed.id)) === undefined ? await madeBefore(parts, typed) : undefined
+  if (before) return ok({ claimed: typed, plans: ok([]), resumed: false, before })
   const held = await claimDraft(parts, typed)
   if (!held.ok) return held
   const claimed = held.value
@@ -110,13 +121,18 @@ async function claimAndPlan(parts: CreateParts, typed: Draft): Promise<Result<Pl
 async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Created> {
   const held = await inTurn(parts.tasks, () => claimAndPlan(parts, typed))
   if (!held.ok) return held
-  const { claimed, plans, resumed } = held.value
+  const { claimed, plans, resumed, before } = held.value
+  if (before?.same) return ok({ tasks: before.tasks, already: true })
+  if (before) {
+    const { taskNumber } = before.tasks[0]!.meta
+    return err({ kind: "made_already", taskNumber, text: refusalText({ kind: "made_already", taskNumber }) })
+  }
   const made = plans.ok ? await make(parts, claimed, plans.value, resumed) : plans
   if (made.ok) {
     const dropped = await dropDraft(parts, typed.id)
     if (!dropped.ok)
       parts.host.log("warn", `the draft of #${plans.ok && plans.value[0]?.taskNumber} stays: ${dropped.error.text}`)
-    return made
+    return ok({ tasks: made.value, already: false })
   }
   const noted = await keepDraft(parts, { ...claimed, made: undefined, claim: undefined, problem: made.error.text })
   if (!noted.ok) parts.host.log("error", noted.error.text)
@@ -127,6 +143,7 @@ async function claimAndMake(parts: CreateParts, typed: Draft): Promise<Created> 
 type Standing = {
   readonly plan: Plan
   readonly task: NewTask
+  readonly draftID: string
   readonly resumed: boolean
   /** It goes without intake from the first moment, so that no look begins one meanwhile. */
   readonly waiver?: string
@@ -134,13 +151,19 @@ type Standing = {
   sessionID?: string
 }
 
-async function make(parts: CreateParts, draft: Draft, plans: readonly Plan[], resumed: boolean): Promise<Created> {
+async function make(
+  parts: CreateParts,
+  draft: Draft,
+  plans: readonly Plan[],
+  resumed: boolean,
+): Promise<Result<readonly Task[], CreateFailure>> {
   const written = await keepDraft(parts, { ...draft, made: plans })
   if (!written.ok) return written
   const waiver = draft.start && isReason(draft.start.waiver) ? draft.start.waiver.trim() : undefined
   const all = draft.tasks.map((task, index): Standing => ({
     plan: plans[index]!,
     task,
+    draftID: draft.id,
     resumed,
     ...(waiver === undefined ? {} : { waiver }),
   }))
@@ -206,7 +229,7 @@ async function putSession(parts: CreateParts, standing: Standing, numbers: reado
 
 function metaOf(
   parts: CreateParts,
-  { plan, task, waiver }: Standing,
+  { plan, task, waiver, draftID }: Standing,
   numbers: readonly number[],
 ): Omit<TaskMeta, "sessionID"> {
   const at = parts.clock.now()
@@ -228,6 +251,7 @@ function metaOf(
     ...(task.agent ? { agent: task.agent } : {}),
     ...(task.scope?.trim() ? { scope: task.scope.trim().slice(0, 500) } : {}),
     ...(dependsOn.size > 0 ? { dependsOn: [...dependsOn] } : {}),
+    draft: draftID,
     generation: 1,
     // Running from the first moment, so that nothing is started before the first look has begun it.
     setup: { state: parts.options().worktree.setup.length === 0 ? "skipped" : "running", at },

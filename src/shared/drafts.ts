@@ -8,7 +8,10 @@ import type { Tasks } from "./tasks.ts"
 
 /** What was asked for and is no task yet, as files beside the repository. */
 
-export type CreateFailure = { readonly kind: "refused" | "failed"; readonly text: string }
+export type CreateFailure =
+  | { readonly kind: "refused" | "failed"; readonly text: string }
+  /** Something else was made under the same id. */
+  | { readonly kind: "made_already"; readonly taskNumber: number; readonly text: string }
 
 type Kept = { readonly store: Store }
 

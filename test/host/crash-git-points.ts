@@ -157,6 +157,9 @@ function created(spot: Spot | undefined): Promise<string> {
         return drafts.length === 0 && all.length === 2 ? "both stand, each once" : undefined
       },
     )
+    // Sent again, since the answer was lost with its host: they are found.
+    const again = await scene.window.board.get("tasks.create", { draftID: "d-two", tasks: two })
+    expect(again.text).toBe("#1, #2 were created already")
     const { branches, worktrees, sessions } = await standing(scene)
     expect(branches).toEqual(["kagan/1-first-of-two", "kagan/2-second-of-two"])
     expect({ worktrees, sessions: sessions.toSorted() }).toEqual({

@@ -20,12 +20,12 @@ describe("several tasks at once", () => {
     )
     const made = await createTasks(parts, draft(wanted, "d-2"))
     if (!made.ok) throw new Error(made.error.text)
-    expect(made.value.map(({ title, meta }) => [meta.taskNumber, title, meta.order, meta.dependsOn])).toEqual([
+    expect(made.value.tasks.map(({ title, meta }) => [meta.taskNumber, title, meta.order, meta.dependsOn])).toEqual([
       [2, "Parse the file", 2, undefined],
       [3, "Check it", 3, [2]],
       [4, "Show it", 4, [1, 2, 3]],
     ])
-    const [, second, third] = made.value.map(({ meta }) => meta)
+    const [, second, third] = made.value.tasks.map(({ meta }) => meta)
     expect(third).toMatchObject({ baseBranch: "next", model: MODEL, agent: "build", scope: "src/" })
     expect(second).toMatchObject({ baseBranch: "main", descriptionFile: true })
     const file = parts.store.paths.session(second!.sessionID).description
@@ -42,7 +42,7 @@ describe("several tasks at once", () => {
       ["d-2", "ok", undefined],
     ] as const) {
       const made = await createTasks(parts, { ...draft([three[0]!], id), start: { waiver } })
-      expect(made.ok && made.value[0]!.meta.intake).toEqual(intake && expect.objectContaining(intake))
+      expect(made.ok && made.value.tasks[0]!.meta.intake).toEqual(intake && expect.objectContaining(intake))
     }
   })
 
@@ -66,7 +66,7 @@ describe("several tasks at once", () => {
       expect(await shop.drafts()).toMatchObject([{ id: "d-1", tasks: wanted.tasks, problem: text }])
     }
     const next = await createTasks(parts, draft([three[0]!]))
-    expect(next.ok && next.value[0]!.meta.taskNumber).toBe(1)
+    expect(next.ok && next.value.tasks[0]!.meta.taskNumber).toBe(1)
   })
 
   test("are kept with the reason while another process holds the repository's lock, and made once it is free", async () => {
@@ -83,7 +83,7 @@ describe("several tasks at once", () => {
     free.resolve()
     await holding
     const made = await createTasks(parts, draft(three))
-    expect(made.ok && made.value.map(({ title }) => title)).toEqual(titles)
+    expect(made.ok && made.value.tasks.map(({ title }) => title)).toEqual(titles)
     expect(await shop.drafts()).toEqual([])
   })
 
@@ -103,11 +103,44 @@ describe("several tasks at once", () => {
       expect(await shop.left()).toEqual(NOTHING)
       expect(await shop.drafts()).toMatchObject([{ tasks: three, problem: text }])
       const again = await createTasks(parts, draft(three))
-      expect(again.ok && again.value.map(({ meta }) => meta.dependsOn)).toEqual([undefined, [4], [4, 5]])
+      expect(again.ok && again.value.tasks.map(({ meta }) => meta.dependsOn)).toEqual([undefined, [4], [4, 5]])
       expect((await shop.left()).sessions).toEqual(titles)
       expect(await shop.drafts()).toEqual([])
     },
   )
+
+  test("asked for again under their id they are found, by another process too; with other words they are named", async () => {
+    await using shop = await workshop()
+    const first = shop.start()
+    const both = await Promise.all([createTasks(first, draft(three)), createTasks(first, draft(three))])
+    expect(both.map((made) => made.ok && made.value.already)).toEqual([false, true])
+    const before = await shop.left()
+    for (const parts of [first, shop.start()]) {
+      const again = await createTasks(parts, draft(three))
+      if (!again.ok) throw new Error(again.error.text)
+      expect(again.value.already).toBe(true)
+      expect(again.value.tasks.map(({ title, meta }) => [meta.taskNumber, title])).toEqual(
+        titles.map((title, index) => [index + 1, title]),
+      )
+      const [one, ...rest] = three
+      for (const other of [[{ ...one!, title: "Parse the line" }, ...rest], [one!], three.slice(0, 2).toReversed()]) {
+        const refused = await createTasks(parts, draft(other))
+        expect(refused).toMatchObject({ ok: false, error: { kind: "made_already", taskNumber: 1 } })
+      }
+      const [, long] = three
+      const longer = [three[0]!, { ...long!, description: `${long!.description}y` }, three[2]!]
+      expect(await refusedWith(parts, draft(longer))).toContain("#1 was created when this was sent before")
+    }
+    expect(await shop.left()).toEqual(before)
+    expect(await shop.drafts()).toEqual([])
+    // What was deleted for good is not there to be found.
+    for (const number of [1, 2, 3]) await first.store.remove(first.store.paths.record(number))
+    const anew = await createTasks(first, draft(three))
+    expect(anew.ok && [anew.value.already, anew.value.tasks.map(({ meta }) => meta.taskNumber)]).toEqual([
+      false,
+      [4, 5, 6],
+    ])
+  })
 
   test("a process that dies in the middle is finished by the next look (all points: create-task.long)", async () => {
     const effects = await countEffects()

@@ -122,6 +122,25 @@ describe("new task", () => {
     stage.showsNot("A title")
   })
 
+  test("what was created before with other words is named; what is typed now is a task of its own when it is sent again", async () => {
+    const refusal = { kind: "made_already" as const, taskNumber: 7 }
+    let tries = 0
+    const create = () => (tries++ === 0 ? { kind: "refused" as const, refusal, text: refusalText(refusal) } : created())
+    await open({ width: 160, height: 45, answers: { "task.create": create } })
+    await stage.press("n")
+    await stage.type("Other words")
+    await stage.press("enter")
+    stage.shows("#7 was created when this was")
+    await stage.press("n")
+    stage.shows("Other words")
+    await stage.press("enter")
+    const [first, second] = stage.server.asked()
+    expect(second).toMatchObject({ type: "task.create", title: "Other words" })
+    expect(second!.draftID).not.toBe(first!.draftID)
+    await stage.press("n")
+    stage.showsNot("Other words")
+  })
+
   test("what is being created stands on the board for as long as it takes, and its card gives way to the task", async () => {
     const answer = Promise.withResolvers<ReturnType<typeof created>>()
     await open({ answers: { "task.create": () => answer.promise } })

@@ -53,7 +53,9 @@ async function create(app: App, form: DraftForm, waiver: string | undefined, fro
   const ended = app.board.startMaking({ id: draftID, titles: [form.title] })
   const answer = await app.ask("task.create", { draftID, ...taskOf(form), ...start })
   ended()
-  endSending(app, form, answer.ok, from)
+  const { ok: created } = answer
+  const other = !answer.ok && answer.error.kind === "refused" && answer.error.refusal.kind === "made_already"
+  endSending(app, form, created, from, other)
   if (!answer.ok) {
     const text = `not created: ${answer.error.text} (${from === undefined ? "n" : "where you began it"} has what you typed)`
     return app.tell({ level: "error", text, key: draftID })

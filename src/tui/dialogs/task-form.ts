@@ -158,15 +158,17 @@ export function startSending(app: App, form: DraftForm, from?: string) {
 }
 
 /** What was not created is offered again where it was begun: by `n` at once, or after what was typed meanwhile. */
-export function endSending(app: App, form: DraftForm, created: boolean, from?: string) {
-  flying(app).delete(form.draftID)
+export function endSending(app: App, sent: DraftForm, created: boolean, from?: string, anew = false) {
+  flying(app).delete(sent.draftID)
+  // Its id stands for another task: sent again, it is one of its own.
+  const form = anew ? { ...sent, draftID: crypto.randomUUID() } : sent
   const other = from === undefined ? keptForm(app) : undefined
-  if (!created && other && other.draftID !== form.draftID && !isBlank(other)) return putAside(app, form)
   app.host.kv.set(
     sentKey(app),
-    sentForms(app).filter(({ draftID }) => draftID !== form.draftID),
+    sentForms(app).filter(({ draftID }) => draftID !== sent.draftID),
   )
   if (created) return
+  if (other && other.draftID !== form.draftID && !isBlank(other)) return putAside(app, form)
   if (from !== undefined) keepAside(app, from, form)
   else keepForm(app, form)
 }
