@@ -69,6 +69,7 @@ beforeAll(async () => {
   await tui.waitFor("ctrl+p")
   await tui.press("ctrl+x", "k")
   await tui.waitFor("n makes the first task")
+  await tui.waitGone(/connecting|look only/)
 })
 afterAll(async () => {
   await tui?.stop()
@@ -99,8 +100,8 @@ test("random bytes through a whole life on the real screen", async () => {
   await tui.waitFor("Which")
   unchanged()
   await tui.press("enter")
-  await tui.press("esc")
-  await tui.press("m", "p")
+  await tui.waitFor("✓ ready")
+  await tui.press("esc", "m", "p")
   await tui.waitFor(/Review\s+1/, 120_000)
   unchanged()
   await tui.waitFor("needs triage", 120_000)
