@@ -1,16 +1,13 @@
 import type { Ask, TaskFacts } from "./board.ts"
+import type { CareRequests } from "./care-requests.ts"
 import type { CheckResult } from "./checks.ts"
-import type { Comment, CommentDraft } from "./comments.ts"
-import type { FileMark } from "./diff.ts"
 import type { NewTask } from "./draft.ts"
 import type { HistoryLine } from "./history.ts"
-import type { DoctorReport } from "./doctor.ts"
 import type { Options, OptionProblem } from "./options.ts"
 import type { Refusal } from "./rules.ts"
+import type { ReviewRequests } from "./review-requests.ts"
 import type { StatRow } from "./stats.ts"
-import type { Settings } from "./settings.ts"
-import type { UpdateState } from "./updates.ts"
-import type { Disposition, HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
+import type { HelperRole, MergeStrategy, ModelRef, Status } from "./task.ts"
 
 /**
  * What the two halves say to each other. The lobby is one name for all; after `hello` a board speaks on the channel of
@@ -55,49 +52,17 @@ export type TaskTemplate = {
 
 export type CreatedTask = { readonly sessionID: string; readonly taskNumber: number }
 
-export type FindingRuling = { readonly finding: string; readonly disposition: Disposition; readonly reason?: string }
 export type DecisionAnswer = {
   readonly decision: number
   readonly kind: "approved" | "overridden"
   readonly text?: string
 }
 
-export type DiffFileReply = {
-  readonly path: string
-  readonly from?: string
-  readonly kind: string
-  readonly insertions: number
-  readonly deletions: number
-  /** Unified text of this file, bounded; empty with `note` for binary or folded ones. */
-  readonly patch: string
-  readonly note?: string
-  /** The change in a few words, modes and all. */
-  readonly change?: string
-  /** The patch is only the beginning of the change. */
-  readonly cut?: boolean
-}
+/** Each request by its name: what is asked, and what is answered. */
+export type Requests = BoardRequests & ReviewRequests & CareRequests
 
-/** From where a review looks: the whole change, or what came after an earlier snapshot. */
-export type Since = "base" | "generation" | "look"
-
-/** A changed file in the list; its size and its lines are asked for apart. */
-export type ReviewEntry = {
-  readonly path: string
-  readonly from?: string
-  readonly kind: string
-  /** Its content after the change: a viewed mark holds for exactly this one. */
-  readonly object: string
-  readonly mark?: FileMark
-}
-
-export type ReviewFileReply = DiffFileReply & {
-  /** It is larger than what is shown unasked: how large. */
-  readonly folded?: string
-  /** The first bytes of what is no text, when asked for. */
-  readonly dump?: string
-}
-
-export type Requests = {
+/** About the board and its cards. */
+type BoardRequests = {
   /** Asked in the lobby: which repository is this directory's, and are we of one version? */
   hello: {
     request: { readonly directory: string; readonly version: string }
@@ -218,27 +183,6 @@ export type Requests = {
     request: { readonly sessionID: string; readonly role: HelperRole; readonly remark?: string }
     reply: Done
   }
-  "validator.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
-  "findings.rule": { request: { readonly sessionID: string; readonly rulings: readonly FindingRuling[] }; reply: Done }
-  /** Takes a new snapshot of the worktree as it is and has it reviewed. */
-  "review.again": { request: { readonly sessionID: string }; reply: Done }
-  /** The list, without looking into the files. The whole change is then what the person last looked at. */
-  "review.files": {
-    request: { readonly sessionID: string; readonly since: Since }
-    reply: {
-      readonly from: string
-      readonly to: string
-      readonly files: readonly ReviewEntry[]
-      /** What belongs to the work and cannot be shown: repositories within the worktree. */
-      readonly left: readonly string[]
-      /** Paths whose present content the person has marked as viewed. */
-      readonly viewed: readonly string[]
-      /** Which other beginnings there are. */
-      readonly since: readonly Since[]
-    }
-  }
-  /** What is untracked belongs to the task, however much it is: the snapshot is taken with it. */
-  "review.allowLarge": { request: { readonly sessionID: string }; reply: Done }
   /** What the setup commands wrote when they ran last, and the one that runs now. */
   "setup.output": {
     request: { readonly sessionID: string }
@@ -249,66 +193,12 @@ export type Requests = {
   }
   /** Goes on with a worktree whose setup failed. */
   "setup.waive": { request: { readonly sessionID: string; readonly reason: string }; reply: Done }
-  /** Added and removed lines of each file between two commits of `review.files`; nothing for a binary. */
-  "review.sizes": {
-    request: { readonly sessionID: string; readonly from: string; readonly to: string }
-    reply: { readonly sizes: readonly (readonly [path: string, size: readonly [number, number] | null])[] }
-  }
-  /** One file; `whole`: also when it is large, and its bytes when it is no text. */
-  "review.file": {
-    request: {
-      readonly sessionID: string
-      readonly from: string
-      readonly to: string
-      readonly path: string
-      readonly oldPath?: string
-      readonly whole?: boolean
-    }
-    reply: ReviewFileReply
-  }
-  "review.viewed": {
-    request: { readonly sessionID: string; readonly path: string; readonly object: string; readonly viewed: boolean }
-    reply: Done
-  }
-  /** What came of each check on the snapshot, with the end of its output. */
-  "review.checks": {
-    request: { readonly sessionID: string }
-    reply: {
-      readonly snapshot: string
-      readonly results: readonly CheckResult[]
-      /** The one that runs now in this process, with the end of what it has written so far. */
-      readonly running?: { readonly name: string; readonly command: string; readonly output: string }
-    }
-  }
   /** The whole description; the metadata holds only the beginning of a long one. */
   "task.description": { request: { readonly sessionID: string }; reply: { readonly description: string } }
   /** What happened to a task and why, the newest first; `before` is the `earlier` of the page that is known. */
   "task.history": {
     request: { readonly sessionID: string; readonly before?: number }
     reply: { readonly lines: readonly HistoryLine[]; readonly earlier: number; readonly unreadable: number }
-  }
-  /** The person's comments, each at its place in the snapshot under review. */
-  "comments.list": { request: { readonly sessionID: string }; reply: { readonly comments: readonly Comment[] } }
-  "comment.add": { request: { readonly sessionID: string } & CommentDraft; reply: Done & { readonly id: string } }
-  "comment.edit": {
-    request: { readonly sessionID: string; readonly id: string; readonly text: string }
-    reply: Done
-  }
-  "comment.delete": { request: { readonly sessionID: string; readonly id: string }; reply: Done }
-  /** What the agent would get, as it would get it; empty `text`: there is nothing to fix, only the person's own words. */
-  "sendBack.preview": {
-    request: { readonly sessionID: string }
-    reply: { readonly text: string; readonly prompt: string }
-  }
-  /** `text`: the context exactly as it is to be given; without it, it is made of the rulings and `note`. */
-  "task.sendBack": {
-    request: {
-      readonly sessionID: string
-      readonly mode?: "continue" | "fresh"
-      readonly note?: string
-      readonly text?: string
-    }
-    reply: MoveReply
   }
   /** Where an approval would land now; `target`: the local branch that the person chose. */
   "merge.preview": {
@@ -381,29 +271,6 @@ export type Requests = {
       readonly answers?: readonly (readonly string[])[]
     }
     reply: Done
-  }
-  /** Where the options stand: every config file that has, or could have, an entry of ours. */
-  "settings.read": { request: Record<never, never>; reply: Settings }
-  /** Changes our entry in one config file and nothing else there. Without a value the option is taken out. */
-  "settings.write": {
-    request: { readonly file: string; readonly option: string; readonly value?: unknown }
-    reply: Done & { readonly settings: Settings }
-  }
-  /** Looks at everything that Kagan stands on. What the screen's half knows of itself comes along. */
-  "doctor.run": { request: { readonly hostVersion: string; readonly version: string }; reply: DoctorReport }
-  "doctor.repair": {
-    request: { readonly hostVersion: string; readonly version: string; readonly id: string }
-    reply: Done
-  }
-  /** Asks the registry for a newer Kagan. `written`: the specs that earlier updates wrote into the config files. */
-  "update.check": {
-    request: { readonly hostVersion: string; readonly written: readonly string[] }
-    reply: UpdateState
-  }
-  /** Names that version in both config files, after trying it; on failure the old lines are put back. */
-  "update.install": {
-    request: { readonly hostVersion: string; readonly written: readonly string[]; readonly version: string }
-    reply: Done & { readonly spec: string }
   }
 }
 

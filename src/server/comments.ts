@@ -14,7 +14,8 @@ import {
   type Comments,
 } from "../core/comments.ts"
 import { followComment } from "../core/follow.ts"
-import type { FindingRuling, RequestFailure } from "../core/protocol.ts"
+import type { RequestFailure } from "../core/protocol.ts"
+import type { FindingRuling } from "../core/review-requests.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { columnOf, type Finding, type SnapshotRef, type Task, type TaskMeta } from "../core/task.ts"
 import { failed, refused } from "./moves.ts"

@@ -1,5 +1,5 @@
 import { describeChange, unifiedText, type Diff, type DiffFile } from "../core/diff.ts"
-import type { DiffFileReply } from "../core/protocol.ts"
+import type { DiffFileReply } from "../core/review-requests.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { SnapshotRef } from "../core/task.ts"
 import { diffCommits } from "../shared/git/diff.ts"

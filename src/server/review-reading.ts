@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../core/result.ts"
 import { describeChange } from "../core/diff.ts"
-import type { ReviewEntry, ReviewFileReply } from "../core/protocol.ts"
+import type { ReviewEntry, ReviewFileReply } from "../core/review-requests.ts"
 import { countChanges, fileChange, firstBytes, listChanges, type FileSize } from "../shared/git/file-diff.ts"
 import type { Repository } from "../shared/git/repository.ts"
 import { snapshotRef } from "../shared/git/snapshot.ts"

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 import type { TaskFacts } from "../../src/core/board.ts"
-import type { ReviewFileReply } from "../../src/core/protocol.ts"
+import type { ReviewFileReply } from "../../src/core/review-requests.ts"
 import type { Finding } from "../../src/core/task.ts"
 import type { Session } from "../../src/tui/client.ts"
 import { COMMANDS, REVIEW_COMMANDS } from "../../src/tui/board/keys.ts"

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest"
 import type { Comment } from "../../src/core/comments.ts"
-import type { ReplyOf, RequestOf, ReviewFileReply } from "../../src/core/protocol.ts"
+import type { ReplyOf, RequestOf } from "../../src/core/protocol.ts"
+import type { ReviewFileReply } from "../../src/core/review-requests.ts"
 import { finding, inReview, validatorOf, workingDay } from "./cards.ts"
 import { openStage, START, type Stage, type StageOptions } from "./stage.tsx"
 

@@ -1,5 +1,5 @@
 import { isCommentID } from "../../core/comments.ts"
-import type { FindingRuling } from "../../core/protocol.ts"
+import type { FindingRuling } from "../../core/review-requests.ts"
 import { ok } from "../../core/result.ts"
 import { isReason } from "../../core/rules.ts"
 import { NO_REVIEW } from "../../core/stage.ts"

@@ -1,4 +1,5 @@
-import type { RequestFailure, Since } from "../../core/protocol.ts"
+import type { RequestFailure } from "../../core/protocol.ts"
+import type { Since } from "../../core/review-requests.ts"
 import { ok, type Result } from "../../core/result.ts"
 import type { SnapshotRef, TaskMeta } from "../../core/task.ts"
 import { failed, refused } from "../moves.ts"

@@ -1,4 +1,4 @@
-import type { ReviewFileReply } from "../../core/protocol.ts"
+import type { ReviewFileReply } from "../../core/review-requests.ts"
 import { displayableLines } from "../../core/text.ts"
 import { changedWords, type Span } from "../../core/words.ts"
 

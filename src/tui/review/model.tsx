@@ -1,5 +1,5 @@
 import { createEffect, createMemo, createSignal, on, untrack } from "solid-js"
-import type { Since } from "../../core/protocol.ts"
+import type { Since } from "../../core/review-requests.ts"
 import { BOARD_ROUTE, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, type ReviewCommandID } from "../board/keys.ts"

@@ -1,5 +1,6 @@
 import { createEffect, createResource, createSignal, on } from "solid-js"
-import type { ReplyOf, ReviewFileReply, Since } from "../../core/protocol.ts"
+import type { ReplyOf } from "../../core/protocol.ts"
+import type { ReviewFileReply, Since } from "../../core/review-requests.ts"
 import type { App } from "../app.tsx"
 import { patchLines, type CodeLine, type PatchLine } from "./lines.ts"
 import { colourLines, type Coloured, type Highlighter } from "./syntax.tsx"

@@ -1,4 +1,4 @@
-import type { ReviewEntry } from "../../core/protocol.ts"
+import type { ReviewEntry } from "../../core/review-requests.ts"
 import type { Judged } from "./rows.ts"
 
 /** What can be selected in the list. A folded folder stands for its files. */
