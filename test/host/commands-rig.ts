@@ -3,13 +3,13 @@ import { join } from "node:path"
 import { expect, vi } from "vitest"
 import { runState, type RunState } from "../../src/core/board.ts"
 import type { ChecksSummary, TaskMeta } from "../../src/core/task.ts"
-import { openBoard, type Board } from "../kit/board.ts"
-import { startServer } from "../kit/host.ts"
+import type { Board } from "../kit/board.ts"
 import { startModel, text, toolCalls, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
-import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import type { SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 
 export const patience = { timeout: 90_000, interval: 50 }
 /** Waits in the worktree until a test lets it go on. */
@@ -71,10 +71,7 @@ export async function commandsRig(files: Readonly<Record<string, string>> = {}):
     inProgressLimit: 5,
   }
   await box.writeConfig({ config, plugin: [[pluginPath(), options], probe.spec] as never })
-  const host = await startServer(box)
-  await host.client.session.list()
-  const board = await openBoard(probe, box.repo.dir)
-  const seen = openTasks(host, board.repo)
+  const { host, board, seen } = await openWindow(box, probe)
 
   const rig: Rig = {
     model,

@@ -2,12 +2,10 @@ import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
-import { openBoard, type Board } from "../kit/board.ts"
-import { startServer, type HostServer } from "../kit/host.ts"
 import { startModel, text, toolCalls } from "../kit/model.ts"
 import { makeProbe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath } from "../kit/sandbox.ts"
-import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -21,38 +19,29 @@ test("a command that outlives a killed OpenCode is named on the card, holds the 
   const box = await makeSandbox({ plugin: false, model, where: "project", config: { permission: { bash: "allow" } } })
   const probe = await makeProbe(box.root, "probe-board")
   await box.writeConfig({ plugin: [[pluginPath(), { intake: { enabled: false } }], probe.spec] as never })
-  let host: HostServer = await startServer(box)
-  let board: Board
-  let seen: SeenTasks
-  const open = async () => {
-    await host.client.session.list()
-    board = await openBoard(probe, box.repo.dir)
-    seen = openTasks(host, board.repo)
-  }
+  let { host, board, seen } = await openWindow(box, probe)
   const state = async (sessionID: string) => {
     const { facts } = await board.get("board.facts", {})
     const own = facts.find((one) => one.sessionID === sessionID)
     return runState({ title: "", meta: await seen.read(sessionID) }, own, Date.now())
   }
   try {
-    await open()
-    const { sessionID } = await board!.get("task.create", { draftID: "d", title: "Runs long", description: "" })
-    const { worktree } = await seen!.read(sessionID)
-    await board!.get("task.move", { sessionID, to: "in_progress" })
+    const { sessionID } = await board.get("task.create", { draftID: "d", title: "Runs long", description: "" })
+    const { worktree } = await seen.read(sessionID)
+    await board.get("task.move", { sessionID, to: "in_progress" })
     const patience = { timeout: 90_000, interval: 100 }
     await vi.waitFor(() => expect(existsSync(join(worktree, "begun.txt"))).toBe(true), patience)
     await host.kill9()
-    host = await startServer(box)
-    await open()
+    ;({ host, board, seen } = await openWindow(box, probe))
     await vi.waitFor(async () => expect((await state(sessionID)).kind).toBe("command_running"), patience)
 
     // Reviewed as it is: the snapshot waits as long as somebody writes there.
-    const resumed = await board!.ask("task.resume", { sessionID })
+    const resumed = await board.ask("task.resume", { sessionID })
     expect(resumed.ok).toBe(false)
-    await board!.get("task.stop", { sessionID })
+    await board.get("task.stop", { sessionID })
     await vi.waitFor(async () => expect((await state(sessionID)).kind).toBe("interrupted"), patience)
-    await board!.get("task.move", { sessionID, to: "review", asIs: true })
-    const review = await seen!.until(sessionID, "snapshot", (meta) => meta.review?.snapshot !== undefined)
+    await board.get("task.move", { sessionID, to: "review", asIs: true })
+    const review = await seen.until(sessionID, "snapshot", (meta) => meta.review?.snapshot !== undefined)
     expect(review.review!.snapshot!.files).toBe(2)
   } finally {
     await host.stop()

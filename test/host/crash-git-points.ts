@@ -7,7 +7,8 @@ import { countingGit, killAtWrite, type CountingGit } from "../kit/crash.ts"
 import { startModel, text, toolCalls, type Model } from "../kit/model.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
-import { isDead, openWindow, type Window } from "./crash-points.ts"
+import { openWindow, type Window } from "../kit/window.ts"
+import { isDead } from "./crash-points.ts"
 
 /** Where OpenCode is killed: around a git call, or when a file says something for the first time. */
 type Spot =

@@ -2,13 +2,12 @@ import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import { expect } from "vitest"
 import type { TaskMeta } from "../../src/core/task.ts"
-import { openBoard, type Board } from "../kit/board.ts"
 import { countingGit, killAtWrite, type CountingGit } from "../kit/crash.ts"
-import { startServer, type HostServer } from "../kit/host.ts"
+import type { HostServer } from "../kit/host.ts"
 import { startModel, type Model, type RequestKind } from "../kit/model.ts"
-import { makeProbe, type Probe } from "../kit/probe/probe.ts"
+import { makeProbe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
-import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import { openWindow, type Window } from "../kit/window.ts"
 
 /** Where OpenCode is killed: at a model request, when a record says something for the first time, or at a git call. */
 export type Trap =
@@ -47,8 +46,6 @@ export type Toll = {
   readonly wakes: number
   readonly requests: Readonly<Record<"intake" | "work" | "validator", number>>
 }
-
-export type Window = { readonly host: HostServer; readonly board: Board; readonly seen: SeenTasks }
 
 /** A card's way from its creation to the end of its review, on the real host, which is killed at one point of it. */
 export async function livedThrough(trap: Trap): Promise<Toll> {
@@ -92,14 +89,6 @@ export async function livedThrough(trap: Trap): Promise<Toll> {
     await box.dispose()
     await model.dispose()
   }
-}
-
-/** OpenCode on the sandbox, with a board that has said hello. */
-export async function openWindow(box: Sandbox, probe: Probe): Promise<Window> {
-  const host = await startServer(box)
-  await host.client.session.list()
-  const board = await openBoard(probe, box.repo.dir, "test", host.pid)
-  return { host, board, seen: openTasks(host, board.repo) }
 }
 
 export async function isDead(host: HostServer): Promise<boolean> {

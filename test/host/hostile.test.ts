@@ -3,13 +3,14 @@ import { readdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { ValidatorMeta } from "../../src/core/task.ts"
-import { openBoard, type Board } from "../kit/board.ts"
-import { startServer, type HostServer } from "../kit/host.ts"
+import type { Board } from "../kit/board.ts"
+import type { HostServer } from "../kit/host.ts"
 import { startModel, text, toolCalls, type Model } from "../kit/model.ts"
 import { defaultKaganScript, firstAddedLine } from "../kit/model-script.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
-import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import type { SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 import { planted } from "./parts.ts"
 
 let model: Model
@@ -137,10 +138,7 @@ beforeAll(async () => {
     plugin: [[pluginPath(), options] as never, probe.spec],
     config: { mcp: { tickets: { type: "local", command: ["node", tickets] } } },
   })
-  host = await startServer(box)
-  await host.client.session.list()
-  board = await openBoard(probe, box.repo.dir)
-  seen = openTasks(host, board.repo)
+  ;({ host, board, seen } = await openWindow(box, probe))
 })
 
 afterAll(async () => {
@@ -205,10 +203,7 @@ test("C102 C105 hostile words through a whole life, and a branch that brings its
 
 test("C105 after a restart, a card at rest whose branch brought a plugin is opened from the host's list: nothing of it runs", async () => {
   await host.stop()
-  host = await startServer(box)
-  await host.client.session.list()
-  board = await openBoard(probe, box.repo.dir)
-  seen = openTasks(host, board.repo)
+  ;({ host, board, seen } = await openWindow(box, probe))
   const [done, next] = await seen.all()
   expect(done!.lastGatedStatus).toBe("done")
   const looked = async () => (await board.get("board.facts", {})).facts.map((facts) => facts.sessionID)

@@ -3,13 +3,14 @@ import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { TaskMeta, ValidatorMeta } from "../../src/core/task.ts"
-import { openBoard, type Board } from "../kit/board.ts"
+import type { Board } from "../kit/board.ts"
 import { startServer, type HostServer } from "../kit/host.ts"
 import { startModel, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
 import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 
 let model: Model
 let box: Sandbox
@@ -29,10 +30,7 @@ beforeAll(async () => {
   box = await makeSandbox({ plugin: false, model, where: "project" })
   probe = await makeProbe(box.root, "probe-board")
   await box.writeConfig({ plugin: [pluginPath(), probe.spec] })
-  host = await startServer(box)
-  await host.client.session.list()
-  board = await openBoard(probe, box.repo.dir)
-  seen = openTasks(host, board.repo)
+  ;({ host, board, seen } = await openWindow(box, probe))
 })
 
 afterAll(async () => {
@@ -211,10 +209,7 @@ describe("a task that was never gated", () => {
     const offline = await startServer(box, { env: { OPENCODE_PURE: "1" } })
     const planted = await openTasks(offline, board.repo).plant({ status: "review", taskNumber: 903 })
     await offline.stop()
-    host = await startServer(box)
-    await host.client.session.list()
-    board = await openBoard(probe, box.repo.dir)
-    seen = openTasks(host, board.repo)
+    ;({ host, board, seen } = await openWindow(box, probe))
     expect(await seen.until(planted, "seeded", (meta) => meta.lastGatedStatus !== undefined)).toMatchObject({
       status: "review",
       lastGatedStatus: "review",

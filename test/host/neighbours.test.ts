@@ -2,14 +2,15 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { taskRules } from "../../src/server/permissions.ts"
-import { openBoard, type Board } from "../kit/board.ts"
+import type { Board } from "../kit/board.ts"
 import type { Events } from "../kit/events.ts"
-import { startServer, type HostServer } from "../kit/host.ts"
+import type { HostServer } from "../kit/host.ts"
 import { startModel, text, toolCalls, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
-import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import type { SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 import { must } from "./contract/bench.ts"
 import { ask } from "./parts.ts"
 
@@ -106,11 +107,8 @@ beforeAll(async () => {
   })
   const probe = await makeProbe(box.root, "probe-board")
   await box.writeConfig({ plugin: [before.spec, pluginPath(), after.spec, probe.spec] })
-  host = await startServer(box, { env: { PATH: `${bin}:${process.env["PATH"]}` } })
+  ;({ host, board, seen } = await openWindow(box, probe, { env: { PATH: `${bin}:${process.env["PATH"]}` } }))
   events = await host.events()
-  await host.client.session.list()
-  board = await openBoard(probe, box.repo.dir)
-  seen = openTasks(host, board.repo)
 })
 
 afterAll(async () => {

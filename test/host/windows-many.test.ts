@@ -1,10 +1,8 @@
 import { expect, test, vi } from "vitest"
-import { openBoard } from "../kit/board.ts"
-import { startServer } from "../kit/host.ts"
 import { startModel } from "../kit/model.ts"
 import { makeProbe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath } from "../kit/sandbox.ts"
-import { openTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -13,11 +11,8 @@ test("100 tasks among 400 ordinary sessions: nothing is missing, numbers are rig
   const box = await makeSandbox({ plugin: false, model, where: "project" })
   const probe = await makeProbe(box.root, "probe-board")
   await box.writeConfig({ plugin: [[pluginPath(), { intake: { enabled: false } }], probe.spec] as never })
-  let host = await startServer(box)
+  let { host, board, seen } = await openWindow(box, probe)
   try {
-    await host.client.session.list()
-    let board = await openBoard(probe, box.repo.dir)
-    let seen = openTasks(host, board.repo)
     for (let n = 1; n <= 10; n++)
       await board.get("task.create", { draftID: `draft-${n}`, title: `Task ${n}`, description: "" })
     await Promise.all(
@@ -27,10 +22,7 @@ test("100 tasks among 400 ordinary sessions: nothing is missing, numbers are rig
       }),
     )
     await host.stop()
-    host = await startServer(box)
-    await host.client.session.list()
-    board = await openBoard(probe, box.repo.dir)
-    seen = openTasks(host, board.repo)
+    ;({ host, board, seen } = await openWindow(box, probe))
     const tasks = await seen.all()
     expect(tasks.map((task) => task.taskNumber)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1))
     await vi.waitFor(

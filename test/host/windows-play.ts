@@ -1,12 +1,13 @@
 import { expect } from "vitest"
 import type { TaskMeta } from "../../src/core/task.ts"
-import { openBoard, type Board } from "../kit/board.ts"
-import { startServer, type HostServer } from "../kit/host.ts"
+import type { Board } from "../kit/board.ts"
+import type { HostServer } from "../kit/host.ts"
 import { startModel, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
 import { openTasks, type SeenTasks } from "../kit/tasks.ts"
+import { openWindow } from "../kit/window.ts"
 
 export const LIMIT = 2
 
@@ -33,10 +34,9 @@ export async function openWindows(): Promise<Windows> {
   for (const probe of probes) {
     const options = { inProgressLimit: LIMIT, intake: { enabled: false } }
     await box.writeConfig({ plugin: [[pluginPath(), options], probe.spec] as never })
-    const host = await startServer(box)
-    await host.client.session.list()
+    const { host, board } = await openWindow(box, probe)
     hosts.push(host)
-    boards.push(await openBoard(probe, box.repo.dir))
+    boards.push(board)
   }
   return {
     boards: [boards[0]!, boards[1]!],

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openBoard } from "../kit/board.ts"
-import { startServer } from "../kit/host.ts"
 import { hang, startModel, text, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { makeProbe, type Probe } from "../kit/probe/probe.ts"
 import { makeSandbox, pluginPath, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn, onBoard } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
-import { openTasks } from "../kit/tasks.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
+import { openWindow } from "../kit/window.ts"
 
 /** What a person finds who comes back to a task's own conversation after OpenCode died in the middle of another's work. */
 let model: Model
@@ -32,10 +30,7 @@ beforeAll(async () => {
   probe = await makeProbe(box.root, "probe-restart")
   await box.writeConfig({ plugin: [pluginPath(), probe.spec] })
 
-  const host = await startServer(box)
-  await host.client.session.list()
-  const desk = await openBoard(probe, box.repo.dir)
-  const seen = openTasks(host, desk.repo)
+  const { host, board: desk, seen } = await openWindow(box, probe)
   const start = { waiver: "Already agreed in detail" }
   const create = (draftID: string, title: string, description: string) =>
     desk.get("task.create", { draftID, title, description, start })
