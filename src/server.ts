@@ -134,7 +134,7 @@ const server: Plugin = async (input, options) => {
     },
     "shell.env": async (shell, output) => {
       keepOutOfShells(output.env)
-      if (running && isTaskFolder(running, shell.cwd)) markShell(output.env)
+      if (running && running.isTaskFolder(shell.cwd)) markShell(output.env)
       await running?.pushGuard.shell(shell, output.env)
     },
     dispose: async () => {
@@ -154,11 +154,6 @@ const server: Plugin = async (input, options) => {
       await result.value.dispose()
     },
   }
-}
-
-/** Commands of ordinary sessions carry no mark. */
-function isTaskFolder(running: Running, folder: string): boolean {
-  return folder !== running.root && folder.startsWith(running.worktreesRoot)
 }
 
 function idle(): Result<never, string> {

@@ -46,6 +46,8 @@ export type TaskFacts = {
   readonly helperSign?: number
   /** The worktree stands on another branch than the task's, or on none: in words, with the way back. */
   readonly branch?: string
+  /** Where a missing worktree lies now, when it was only given another name. */
+  readonly renamed?: string
   /** What the snapshot brings is in the base already. */
   readonly inBase?: boolean
   /** Commands of a run whose process died that still go on in the worktree. */
@@ -182,7 +184,10 @@ function stateOf(stage: Stage, facts: TaskFacts | undefined, now: number, stallA
       return state("done_merged", `merged ${stage.merge.commit?.slice(0, 7) ?? ""}`.trim())
     return state("done_left", "left unmerged")
   }
-  if (facts?.worktree === "missing") return state("folder_missing", "its folder is missing", true)
+  if (facts?.worktree === "missing") {
+    const text = facts.renamed === undefined ? "its folder is missing" : `its folder is called ${facts.renamed} now`
+    return state("folder_missing", text, true)
+  }
   if (facts?.worktree === "foreign") return state("folder_missing", "its folder is not its own any more", true)
   const ask = facts?.asks[0]
   if (ask?.kind === "permission") return state("asks_permission", `asks: ${ask.text}`, true)

@@ -92,6 +92,7 @@ export async function gatherFacts(
     asks: mine.filter((ask) => !family.isHelper(ask.sessionID)),
     worktree: worktree.state,
     ...(worktree.branch ? { branch: worktree.branch } : {}),
+    ...(worktree.renamed ? { renamed: worktree.renamed } : {}),
     ...(worktree.problem ? { problem: worktree.problem } : {}),
     ...(elsewhere ? { elsewhere } : {}),
     ...(helper ? { helper: helper.facts.activity } : {}),

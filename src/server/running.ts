@@ -1,8 +1,9 @@
-import { basename } from "node:path"
+import { basename, dirname } from "node:path"
 import type { ReplyOf } from "../core/protocol.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { systemClock, type Clock } from "../shared/clock.ts"
 import type { CreateParts } from "../shared/create-task.ts"
+import { listRecords } from "../shared/git/ownership.ts"
 import { openRepository, worktreeRootOf, type Repository } from "../shared/git/repository.ts"
 import { makeGit } from "../shared/git/runner.ts"
 import type { Host, HostDoors } from "../shared/host.ts"
@@ -57,7 +58,8 @@ export type RunningInput = {
 export interface Running {
   readonly root: string
   readonly repo: string
-  readonly worktreesRoot: string
+  /** Whether it is, or lies in, a worktree of ours. */
+  isTaskFolder(directory: string): boolean
   readonly host: Host
   readonly state: SessionState
   readonly inject: Inject
@@ -100,7 +102,10 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   })
   trusted = () => options.now().worktree.filters
   const worktreesRoot = options.now().worktree.root ?? worktreeRootOf(repository)
-  const own = (directory: string) => directory !== root && directory.startsWith(worktreesRoot)
+  // A repository that was moved, or another option, gives new worktrees another place than the old ones have.
+  const former = (await listRecords(repository.commonDir)).map(({ path }) => `${dirname(path)}/`)
+  const own = (directory: string) =>
+    directory !== root && [worktreesRoot, ...former].some((folder) => directory.startsWith(folder))
   const foreign = async (directory: string) => {
     const found = await foreignConfig(directory, root).catch((cause: Error) => cause)
     if (!(found instanceof Error)) return found
@@ -193,7 +198,7 @@ export async function openRunning(input: RunningInput): Promise<Result<Running, 
   return ok({
     root,
     repo,
-    worktreesRoot,
+    isTaskFolder: own,
     host,
     state: supervision.state,
     inject: supervision.inject,

@@ -140,7 +140,9 @@ export function toSetUpAgain(project: Project, meta: TaskMeta): TaskMeta {
  * brought along, and set up again. That it is to be set up is written down first, so that a crash leaves none unprepared.
  */
 export async function putBack(project: Project, { meta }: Task): Promise<Result<string, RequestFailure>> {
-  const wanted = await wantsSetup(project, meta)
+  // Moved back whole, it is as it was.
+  const { renamed } = await project.trees.worktree(meta)
+  const wanted = renamed === undefined ? await wantsSetup(project, meta) : ok(false)
   if (!wanted.ok) return failed(wanted.error.text)
   if (wanted.value) {
     const noted = await project.tasks.update(meta.sessionID, (now) => toSetUpAgain(project, now))

@@ -11,6 +11,7 @@ import { changedFiles, lookUp } from "../shared/git/history.ts"
 import { forecast, type Forecast } from "../shared/git/forecast.ts"
 import { findMerge, localTarget, mergeSnapshot, movedOn } from "../shared/git/merge.ts"
 import { readRecord } from "../shared/git/ownership.ts"
+import { relink, renamedTo } from "../shared/git/relink.ts"
 import type { Repository } from "../shared/git/repository.ts"
 import { changedSince, dropSnapshots, takeSnapshot, type TakeSnapshot } from "../shared/git/snapshot.ts"
 import { updateFromBase } from "../shared/git/update-base.ts"
@@ -40,6 +41,8 @@ export type Landing = {
 export type WorktreeSeen = Pick<TaskFacts, "branch"> & {
   readonly state: TaskFacts["worktree"]
   readonly problem?: string
+  /** Where a missing one lies now, when it was only given another name. */
+  readonly renamed?: string
 }
 
 /**
@@ -267,7 +270,11 @@ function keep<T>() {
 }
 
 /** What stands where the worktree belongs. Only what we made ourselves counts as the task's own. */
-async function seen(repository: Repository, { worktree, branch }: TaskMeta): Promise<WorktreeSeen> {
+async function seen(
+  repository: Repository,
+  { worktree, branch }: Pick<TaskMeta, "worktree" | "branch">,
+  again = false,
+): Promise<WorktreeSeen> {
   const [state, record] = await Promise.all([
     worktreeState(repository, worktree, branch),
     readRecord(repository.commonDir, worktree),
@@ -275,11 +282,18 @@ async function seen(repository: Repository, { worktree, branch }: TaskMeta): Pro
   if (!state.ok) return { state: "unknown", problem: state.error.text }
   if (!record.ok) return { state: "unknown", problem: record.error.text }
   const { value } = state
-  if (value.kind === "missing") return { state: "missing" }
+  if (value.kind === "missing") {
+    const renamed = await renamedTo(repository.commonDir, worktree)
+    if (!renamed.ok || renamed.value === undefined) return { state: "missing" }
+    return { state: "missing", renamed: renamed.value }
+  }
   if (value.kind === "foreign" || record.value === undefined) return { state: "foreign" }
   switch (value.kind) {
-    case "broken":
+    case "broken": {
+      const mended = again ? ok(false) : await relink(repository, worktree)
+      if (mended.ok && mended.value) return seen(repository, { worktree, branch }, true)
       return { state: "foreign", problem: `git has lost its folder: ${value.command}` }
+    }
     case "ready":
       return { state: "present" }
     case "detached":

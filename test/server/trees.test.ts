@@ -1,4 +1,4 @@
-import { readFile, rm } from "node:fs/promises"
+import { cp, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import type { Result } from "../../src/core/result.ts"
@@ -11,7 +11,7 @@ import { openStore } from "../../src/shared/store.ts"
 import { manualClock } from "../kit/clock.ts"
 import { bench, value, type Bench, type TaskTree } from "../shared/git/throwaway.ts"
 
-const treesOf = (it: Bench) =>
+const treesOf = (it: Pick<Bench, "opened">) =>
   gitTrees(it.opened, openStore(it.opened.commonDir, { clock: systemClock }), () => ({
     branchPrefix: "kagan",
     copy: [".env"],
@@ -168,4 +168,45 @@ test("a worktree that is put back has what is brought along, and that is still n
   must(await trees.restore(meta))
   expect(await readFile(join(task.dir, ".env"), "utf8")).toBe("SECRET=1\n")
   expect(value(await readRecord(it.opened.commonDir, task.dir))).toMatchObject({ state: "ready", copied: [".env"] })
+})
+
+test("C118 a moved repository has its tasks' worktrees again at the first look, and touches nobody else's", async () => {
+  await using it = await bench({ "a.txt": "a\n" })
+  const task = await it.task("t1")
+  await task.write("new.txt", "new\n")
+  const own = join(it.side, "own")
+  await it.repo.git("worktree", "add", "-q", "-b", "own", own)
+  const [linkOfTask, linkOfOwn] = [
+    await readFile(join(task.dir, ".git"), "utf8"),
+    await readFile(join(own, ".git"), "utf8"),
+  ]
+  const copy = join(it.side, "copy")
+  await cp(it.repo.dir, copy, { recursive: true })
+  // A copy does not take them over as long as the original is there.
+  expect((await treesOf({ opened: await it.reopen(copy) }).worktree(metaOf(task))).state).toBe("foreign")
+  expect(await readFile(join(task.dir, ".git"), "utf8")).toBe(linkOfTask)
+  const moved = join(it.side, "moved")
+  await rename(it.repo.dir, moved)
+  await expect(task.git("status")).rejects.toThrow("not a git repository")
+  const trees = treesOf({ opened: await it.reopen(moved) })
+  expect(await trees.worktree(metaOf(task))).toEqual({ state: "present" })
+  expect(await task.git("status", "--porcelain")).toBe("?? new.txt\n")
+  expect(await readFile(join(own, ".git"), "utf8")).toBe(linkOfOwn)
+  // What proves nothing is named with the command, and left as it is.
+  await rm(join(moved, ".git/kagan/worktrees"), { recursive: true })
+  await rename(moved, it.repo.dir)
+  expect((await treesOf({ opened: await it.reopen(it.repo.dir) }).worktree(metaOf(task))).state).toBe("foreign")
+})
+
+test("C118 a worktree that was given another name is found, and goes back whole with what was not committed", async () => {
+  await using it = await bench({ "a.txt": "a\n" })
+  const trees = treesOf(it)
+  const [task, other] = [await it.task("t1"), await it.task("t2")]
+  await task.write("new.txt", "new\n")
+  await rename(task.dir, `${task.dir}2`)
+  expect(await trees.worktree(metaOf(task))).toEqual({ state: "missing", renamed: `${task.dir}2` })
+  must(await trees.restore(metaOf(task)))
+  expect(await trees.worktree(metaOf(task))).toEqual({ state: "present" })
+  expect(await task.git("status", "--porcelain")).toBe("?? new.txt\n")
+  expect(await trees.worktree(metaOf(other))).toEqual({ state: "present" })
 })

@@ -88,7 +88,7 @@ export function keepingRequests(
       if (!record || !known) return refused({ kind: "gone" })
       const tree = await project.trees.worktree(known)
       const missing = tree.state === "missing"
-      const unprepared = missing ? await wantsSetup(project, known) : ok(false)
+      const unprepared = missing && tree.renamed === undefined ? await wantsSetup(project, known) : ok(false)
       if (!unprepared.ok) return failed(unprepared.error.text)
       if (missing) {
         const put = await project.trees.restore(known)

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, realpath, rm, rmdir } from "node:fs/promises"
+import { lstat, mkdir, readdir, realpath, rename, rm, rmdir } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { err, ok } from "../../core/result.ts"
 import { isBranchName } from "../../core/slug.ts"
@@ -9,6 +9,7 @@ import { resolveBase, resolveCommit } from "./history.ts"
 import { onOwnRef } from "./left-locks.ts"
 import { dropRecord, readRecord, writeRecord, type WorktreeRecord } from "./ownership.ts"
 import { explainBlocked, guardPrograms } from "./programs.ts"
+import { renamedTo } from "./relink.ts"
 import type { Repository } from "./repository.ts"
 import { whileLocked } from "./runner.ts"
 import { adminFolder, gitLink, listWorktrees, worktreeState } from "./worktree-state.ts"
@@ -215,6 +216,15 @@ export async function restoreWorktree(wanted: {
   if (state.value.kind === "ready") return ok({ copied: record.value.copied, skipped: [] })
   if (state.value.kind !== "missing") return pathTaken(path, "something else is there now")
   if (state.value.locked !== undefined) return lockedFailure(path, state.value.locked)
+  const renamed = await renamedTo(commonDir, path)
+  if (!renamed.ok) return renamed
+  if (renamed.value !== undefined) {
+    // Everything that was not committed is in it.
+    const back = await rename(renamed.value, path).catch((error: Error) => error)
+    return back instanceof Error
+      ? ioFailure(renamed.value, "moving back", back)
+      : ok({ copied: record.value.copied, skipped: [] })
+  }
   const tip = await resolveCommit(repo, `refs/heads/${branch}`)
   if (!tip.ok) {
     if (tip.error.kind !== "branch_missing" || from === undefined) return tip
