@@ -176,7 +176,8 @@ const TABLE: Readonly<Record<RunStateKind, StateRow>> = {
     out: [
       {
         key: "r",
-        effect: "puts the worktree back at the tip of its branch, with what is brought along, and sets it up again",
+        effect:
+          "puts the worktree back at the tip of its branch, with what is brought along, and sets it up again; one that was only given another name is moved back",
       },
       trash,
     ],
