@@ -19,29 +19,52 @@ const INSIDE = 1_000
 const SPREAD = 10_000
 
 function scoreOf(word: string, text: string): number | undefined {
-  const at = text.indexOf(word)
-  if (at < 0) return isSpread(word, text) ? SPREAD : undefined
-  for (let place = at; place >= 0 && place < 2_000; place = text.indexOf(word, place + 1)) {
-    if (startsWord(text, place)) return Math.min(place, INSIDE - 1)
-  }
-  return INSIDE + Math.min(at, INSIDE)
+  const at = placeOf(word, text)
+  if (at === undefined) return spreadOf(word, text) ? SPREAD : undefined
+  return startsWord(text, at) ? Math.min(at, INSIDE - 1) : INSIDE + Math.min(at, INSIDE)
 }
 
-/** Whether the word is found in pieces that begin words. */
-function isSpread(word: string, text: string): boolean {
+/** Where the whole word stands: at the beginning of a word if it can. */
+function placeOf(word: string, text: string): number | undefined {
+  const first = text.indexOf(word)
+  if (first < 0) return undefined
+  for (let at = first; at >= 0 && at < 2_000; at = text.indexOf(word, at + 1)) if (startsWord(text, at)) return at
+  return first
+}
+
+/** The letters of what was typed in the text, as places in it: those by which `fuzzyScore` finds it. */
+export function fuzzyPlaces(typed: string, text: string): ReadonlySet<number> {
+  const places = new Set<number>()
+  const searched = text.toLowerCase()
+  // A few letters become two when they are made small: then no place is that of the text.
+  if (searched.length !== text.length) return places
+  for (const word of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const at = placeOf(word, searched)
+    if (at !== undefined) for (let i = 0; i < word.length; i++) places.add(at + i)
+    else for (let found = spreadOf(word, searched); found; found = found.before) places.add(found.at)
+  }
+  return places
+}
+
+/** A letter that was found, and the one before it. */
+type Found = { readonly at: number; readonly before: Found | undefined }
+
+/** Where the word is found in pieces that begin words: its last letter. */
+function spreadOf(word: string, text: string): Found | undefined {
   const searched = text.slice(0, 500)
   /** Where the letters so far can end. */
-  let ends = new Set<number>()
+  let ends = new Map<number, Found>()
   for (const [index, letter] of [...word].entries()) {
-    const first = index === 0 ? -1 : Math.min(...ends)
-    const next = new Set<number>()
-    for (let at = searched.indexOf(letter, first + 1); at >= 0; at = searched.indexOf(letter, at + 1)) {
-      if (ends.has(at - 1) || startsWord(searched, at)) next.add(at)
+    const first = index === 0 ? undefined : ends.values().next().value
+    const next = new Map<number, Found>()
+    for (let at = searched.indexOf(letter, (first?.at ?? -1) + 1); at >= 0; at = searched.indexOf(letter, at + 1)) {
+      const before = ends.get(at - 1) ?? (startsWord(searched, at) ? first : undefined)
+      if (before || (index === 0 && startsWord(searched, at))) next.set(at, { at, before })
     }
-    if (next.size === 0) return false
+    if (next.size === 0) return undefined
     ends = next
   }
-  return true
+  return ends.values().next().value
 }
 
 function startsWord(text: string, at: number): boolean {

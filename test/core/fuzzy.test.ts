@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { fuzzyFilter, fuzzyScore } from "../../src/core/fuzzy.ts"
+import { fuzzyFilter, fuzzyPlaces, fuzzyScore } from "../../src/core/fuzzy.ts"
 
 describe("what is typed finds", () => {
   test.each([
@@ -22,6 +22,20 @@ describe("what is typed finds", () => {
 test("the beginning of a word comes before the inside of one, and that before scattered letters", () => {
   const found = fuzzyFilter("ma", ["mint-apple", "format", "main", "release/main", "other"], (name) => name)
   expect(found).toEqual(["main", "release/main", "format", "mint-apple"])
+})
+
+test.each([
+  ["sonnet", "Claude Sonnet 4", "       ^^^^^^  "],
+  ["cs4", "Claude Sonnet 4", "^      ^      ^"],
+  ["son cla", "Claude Sonnet 4", "^^^    ^^^     "],
+  ["fiinto", "fix-invoice-total", "^^  ^^      ^^   "],
+  ["", "anything", "        "],
+  ["none", "anything", "        "],
+  ["登录", "修复登录问题", "  ^^  "],
+  ["i", "İi", "  "],
+])("%j is found in %j at its letters", (typed, text, marks) => {
+  const places = fuzzyPlaces(typed, text)
+  expect(Array.from({ length: marks.length }, (_, at) => (places.has(at) ? "^" : " ")).join("")).toBe(marks)
 })
 
 test("equals keep their order, and nothing typed keeps all", () => {

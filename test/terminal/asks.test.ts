@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { hang, startModel, text, toolCalls, type Model, type RecordedRequest, type Reply } from "../kit/model.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { cardIn } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
@@ -41,7 +42,8 @@ afterAll(async () => {
   await model?.dispose()
 })
 
-const working = (says: string | RegExp) => tui.waitFor(cardIn(1, "in_progress", says))
+const says = (words: string | RegExp) => cardIn(1, "in_progress", words)
+const working = (words: string | RegExp) => tui.waitFor(says(words))
 
 describe("what an agent asks is answered on the board", () => {
   test("ctrl+enter creates and starts, with a reason for leaving out the intake", async () => {
@@ -56,9 +58,14 @@ describe("what an agent asks is answered on the board", () => {
   })
 
   test("y allows a command once", async () => {
-    next = [() => run("rm -rf cellar && echo that nothing of it is left")]
-    await tui.press("y")
-    await working("asks: run rm -rf cellar")
+    next = [() => run("touch two.txt")]
+    await command(tui, "kagan.allow", says("asks: run touch two.txt"))
+  })
+
+  test("ctrl+y allows the like of it always", async () => {
+    next = [() => run("touch three.txt"), () => run("rm -rf cellar && echo that nothing of it is left")]
+    // The third is not asked about.
+    await command(tui, "kagan.always", says("asks: run rm -rf cellar"))
   })
 
   test("x rejects one, with a word that the agent gets", async () => {
@@ -67,8 +74,9 @@ describe("what an agent asks is answered on the board", () => {
     await tui.press("y")
     await tui.waitFor("rm -rf cellar && echo that nothing of it is left")
     await tui.waitFor("Allow it once")
-    await tui.press("x")
-    await tui.waitFor("Reject what #1 asks")
+    await tui.press("esc")
+    await tui.waitGone("Allow it once")
+    await command(tui, "kagan.reject", "Reject what #1 asks")
     await tui.type("Leave the cellar alone.")
     await tui.press("enter")
     await working("asks: Which colour?")
@@ -101,8 +109,7 @@ describe("what an agent asks is answered on the board", () => {
     await tui.waitFor("Dismiss the question of #1?")
     await tui.press("y")
     await working("dismissed")
-    await tui.press("r")
-    await working("● working")
+    await command(tui, "kagan.retry", says("● working"))
     await model.waitForRequest((request) => request.lastUser.includes("Please go on"))
   })
 })
@@ -117,8 +124,7 @@ describe("what its sub-agents ask stands on its card, and is answered there", ()
       () => delegate("Sweep it.", "general"),
       () => run("sweep floor"),
     ]
-    await tui.press("X")
-    await working("stopped by you")
+    await command(tui, "kagan.stop", says("stopped by you"))
     await tui.press("r")
     await working("asks: run sweep floor")
     expect(model.requests.at(-1)?.lastUser).toContain("Sweep it.")
@@ -131,8 +137,7 @@ describe("what its sub-agents ask stands on its card, and is answered there", ()
 
 describe("a word to the agent", () => {
   test("t while it works is kept for its next step, X stops it", async () => {
-    await tui.press("t")
-    await tui.waitFor("Tell the agent of #1")
+    await command(tui, "kagan.tell", "Tell the agent of #1")
     await tui.type("Mind the step.")
     await tui.press("enter")
     await tui.waitFor("read at the next step")

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startModel, toolCalls, type Model } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { cardIn } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
@@ -74,8 +75,7 @@ describe("a base that moves on", () => {
     await tui.press("3", "g")
     await tui.waitFor(/#1 approvable/)
     const asked = model.count("validator")
-    await tui.press("U")
-    await tui.waitFor("Bring main into the branch of #1?")
+    await command(tui, "kagan.update", "Bring main into the branch of #1?")
     await tui.press("y")
     await tui.waitFor("main is in its branch now")
     await model.waitForRequest((request) => request.kind === "validator" && model.count("validator") > asked)
@@ -118,11 +118,8 @@ describe("a base that moves on", () => {
   })
 
   test("done without merge keeps the branch and says how to publish it", async () => {
-    await tui.press("3", "g", "enter")
-    await tui.waitFor("Done without merge")
-    await tui.type("without merge")
-    await tui.press("enter")
-    await tui.waitFor("#2 done without merge: why?")
+    await tui.press("3", "g")
+    await command(tui, "kagan.leave", "#2 done without merge: why?")
     await tui.press("enter")
     await tui.waitFor(cardIn(2, "done"))
     await tui.waitFor("no remote")
@@ -141,8 +138,8 @@ describe("a base that moves on", () => {
     await tui.type("is:trashed")
     await tui.press("enter")
     await tui.waitFor(cardIn(2, "done"))
-    await tui.press("4", "g", "D")
-    await tui.waitFor("Lost for good")
+    await tui.press("4", "g")
+    await command(tui, "kagan.purge", "Lost for good")
     await tui.press("y")
     await tui.waitFor("#2 is deleted")
     expect(existsSync(worktree)).toBe(false)

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startModel, text, type Model } from "../kit/model.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { oneStory } from "../kit/story.ts"
 import { startTui, type Terminal } from "../kit/terminal.ts"
@@ -37,8 +38,7 @@ describe("settings", () => {
   })
 
   test("the comma opens them: value, source and meaning of each", async () => {
-    await tui.press(",")
-    const screen = await tui.waitFor("Kagan: settings")
+    const screen = await command(tui, "kagan.settings", "Kagan: settings")
     expect(screen).toMatch(/inProgressLimit +3 +project/)
     expect(screen).toMatch(/intake\.enabled +true +default/)
     expect(screen).toContain("How many cards may be in progress")
@@ -61,8 +61,7 @@ describe("settings", () => {
   test("/kagan-settings opens them from the prompt too", async () => {
     await tui.press("q")
     await tui.waitFor("ctrl+p")
-    await tui.slash("kagan-settings")
-    await tui.waitFor("Type to find an option")
+    await command(tui, "kagan.settings.open", "Type to find an option")
     await tui.press("esc")
     await tui.waitGone("Type to find an option")
   })
@@ -70,8 +69,7 @@ describe("settings", () => {
 
 describe("the doctor", () => {
   test("/kagan-doctor says what is wrong, why, and what the one key does", async () => {
-    await tui.slash("kagan-doctor")
-    const screen = await tui.waitFor("Kagan doctor:")
+    const screen = await command(tui, "kagan.doctor.open", "Kagan doctor:")
     expect(screen).toMatch(/✗ .*mice there is no such option/)
     expect(screen).toContain("Enter takes it out of")
     expect(screen).toMatch(/✓ OpenCode 1\.\d+\.\d+ \(tested/)

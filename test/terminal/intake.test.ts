@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { defaultKaganScript } from "../kit/model-script.ts"
 import { startModel, toolCalls, type Model, type RecordedRequest } from "../kit/model.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn, onBoard } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
@@ -73,8 +74,7 @@ describe("intake, at 80×24", () => {
     expect(dialog).toContain("it proposes 3 tasks")
     expect(dialog).toContain("Enter approve · o override")
     expect(dialog).toContain("s split")
-    await tui.press("r")
-    await tui.waitFor("ask again")
+    await command(tui, "kagan.answers.again", "The intake reads again with your remark")
     await tui.type("Mind the tone.")
     await tui.press("enter")
     await model.waitForRequest((request) => request.kind === "intake" && all(request).includes("Mind the tone."))
@@ -84,15 +84,12 @@ describe("intake, at 80×24", () => {
   })
 
   test("s starts nothing before the decisions are made; o overrides one", async () => {
-    await tui.press("s")
-    const preview = fits(await tui.waitFor("Split #1 into 3 tasks"))
+    const preview = fits(await command(tui, "kagan.answers.split", "Split #1 into 3 tasks"))
     expect(preview).toMatch(/2 Greet by name[\s│]+after 1/)
     await tui.press("ctrl+enter")
     await tui.waitFor("1 required decision is open")
-    await tui.press("backspace")
-    await tui.waitFor("Who is greeted?")
-    await tui.press("o")
-    await tui.waitFor("your answer")
+    await command(tui, "kagan.split.back", "Who is greeted?")
+    await command(tui, "kagan.answers.override", "your answer")
     await tui.type("Only the reader")
     await tui.press("enter")
     await tui.waitFor(cardIn(1, "backlog", "ready"))
@@ -101,14 +98,13 @@ describe("intake, at 80×24", () => {
   })
 
   test("e puts what the agent is told into the person's words", async () => {
-    await tui.press("e")
-    await tui.waitFor("what the agent is told")
+    await command(tui, "kagan.answers.edit", "what the agent is told")
     await tui.type(" Short ones.")
     await tui.press("enter")
     await tui.waitFor("yours: Only the reader")
-    await tui.press("pagedown")
-    const dialog = fits(await tui.waitFor("in your words"))
+    const dialog = fits(await command(tui, "kagan.text.down", "in your words"))
     expect(dialog).toContain("Write greetings. Short ones.")
+    await command(tui, "kagan.text.up", "Understood: Greetings")
   })
 })
 
@@ -116,8 +112,11 @@ describe("a split", () => {
   test("puts three tasks in the place of the one, and starts the first", async () => {
     await tui.press("s")
     await tui.waitFor("Split #1 into 3 tasks")
-    await tui.press("ctrl+enter")
-    await tui.waitFor(onBoard("#4 is queued", (seen) => seen.column("backlog").has("queued after #3")))
+    await command(
+      tui,
+      "kagan.split.start",
+      onBoard("#4 is queued", (seen) => seen.column("backlog").has("queued after #3")),
+    )
     const seen = board(tui.screen())
     expect(seen.card(1)).toBeUndefined()
     expect(seen.card(3)?.lines.join(" ")).toContain("queued after #2")

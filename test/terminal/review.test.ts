@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { text, toolCalls, startModel, type Model, type RecordedRequest } from "../kit/model.ts"
 import { defaultKaganScript } from "../kit/model-script.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { cardIn } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
@@ -85,17 +86,18 @@ describe("triage", () => {
   })
 
   test("f, i and g rule; what weighs is set aside only with a reason that says something", async () => {
-    await tui.press("f")
-    await tui.waitFor(count(1))
-    await tui.press("i")
-    await tui.waitFor("F2 is intended: why?")
+    await command(tui, "kagan.review.fix", count(1))
+    await command(tui, "kagan.review.intended", "F2 is intended: why?")
     await tui.type("ok")
     await tui.press("enter")
     await tui.waitFor("a reason says why")
     await tui.type(" for readers here, all read English")
     await tui.press("enter")
     await tui.waitFor(count(2))
-    await tui.press("f", "g", "g")
+    await tui.press("f")
+    await tui.waitFor(count(3))
+    await command(tui, "kagan.review.ignore", count(4))
+    await tui.press("g")
     await tui.waitFor(count(5))
     await tui.press("f")
     await tui.waitFor(count(6))
@@ -104,15 +106,13 @@ describe("triage", () => {
     await tui.waitFor("F12 uncertainty · low · 2/10 · line not in diff")
     await tui.press("i")
     await tui.waitFor("12 of 12 ruled")
-    await tui.press("a")
-    await tui.waitFor('3 findings are ruled "fix"')
+    await command(tui, "kagan.review.approve", '3 findings are ruled "fix"')
   })
 
   test("c comments on a line, a range and the task; a draft outlives Esc", async () => {
-    await tui.press("[")
-    await tui.waitFor("+ export const step1 = 1")
-    await tui.press("j", "c")
-    await tui.waitFor("Comment on steps.ts:1")
+    await command(tui, "kagan.review.file.previous", "+ export const step1 = 1")
+    await tui.press("j")
+    await command(tui, "kagan.review.comment", "Comment on steps.ts:1")
     await tui.type("Name it aft")
     await tui.press("esc")
     await tui.waitFor((screen) => !screen.includes("Comment on"))
@@ -126,21 +126,21 @@ describe("triage", () => {
     await tui.type("These two belong together")
     await tui.press("enter")
     await tui.waitFor("C2 comment")
-    await tui.press("C")
-    await tui.waitFor("Comment on the task")
+    await command(tui, "kagan.review.comment.task", "Comment on the task")
     await tui.type("And say who it is for")
     await tui.press("enter")
     await tui.waitFor("12 findings, 12 ruled · 3 comments")
   })
 
   test("the agent gets exactly what s showed, as context and one short prompt", async () => {
-    await tui.press("s")
-    await tui.waitFor("The agent gets this")
+    await command(tui, "kagan.review.sendBack", "The agent gets this")
+    await command(tui, "kagan.return.mode", "a fresh session in the same worktree")
+    await tui.press("tab")
+    await tui.waitFor("the same session goes on")
     await tui.type("Ask for the name first.")
     const shown = await tui.waitFor("Ask for the name first.")
     const before = model.count("work")
-    await tui.press("enter")
-    await tui.waitFor(cardIn(1, "review", "no findings"))
+    await command(tui, "kagan.return.send", cardIn(1, "review", "no findings"))
     const request = model.requests.filter(({ kind }) => kind === "work")[before]!
     expect(request.lastUser).toBe("Please fix what the review of task #1 found (listed above).")
     const told = request.messages.filter((one) => one.text.includes("Ask for the name first."))
@@ -176,8 +176,7 @@ describe("triage", () => {
     const lines = screen.split("\n")
     const at = (words: string) => lines.findIndex((line) => line.includes(words))
     expect(at("C1 comment")).toBe(at("+ export const step1 = 1") + 1)
-    await tui.press("d")
-    await tui.waitFor("since the last iteration")
+    await command(tui, "kagan.review.since", "since the last iteration")
     await tui.press("q")
   })
 })
@@ -204,8 +203,7 @@ describe("the tree that was reviewed", () => {
     await tui.waitFor(cardIn(1, "review", "no findings"))
     await tui.press("a")
     await tui.waitFor("Enter merges")
-    await tui.press("tab")
-    await tui.waitFor(/How +merge commit/)
+    await command(tui, "kagan.merge.strategy", /How +merge commit/)
     await tui.press("enter")
     await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/))
     const snapshots = await git("for-each-ref", "--sort=creatordate", "--format=%(objectname)", "refs/kagan/1/")

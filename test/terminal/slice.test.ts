@@ -1,5 +1,8 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { startModel, type Model } from "../kit/model.ts"
+import { command } from "../kit/press.ts"
 import { makeSandbox, type Sandbox } from "../kit/sandbox.ts"
 import { board, cardIn } from "../kit/screen-board.ts"
 import { oneStory } from "../kit/story.ts"
@@ -74,15 +77,14 @@ describe("a card's life by keys, at 80×24", () => {
   })
 
   test("i answers the decisions, m starts the work, and the reviewer has read it in Review", async () => {
-    await tui.press("i")
-    expectFits(await tui.waitFor("Which file holds the greeting?"))
-    await tui.press("enter")
-    await tui.waitFor("In which language?")
+    expectFits(await command(tui, "kagan.intake", "Which file holds the greeting?"))
+    await command(tui, "kagan.answers.next", "In which language?")
+    await command(tui, "kagan.answers.previous", "Which file holds the greeting?")
+    await command(tui, "kagan.answers.approve", "In which language?")
     await tui.press("enter")
     await tui.waitGone("In which language?")
     await tui.waitFor(cardIn(1, "backlog", "ready"))
-    await tui.press("m")
-    expectFits(await tui.waitFor(cardIn(1, "review", "1 finding · 0 ruled")))
+    expectFits(await command(tui, "kagan.forward", cardIn(1, "review", "1 finding · 0 ruled")))
   })
 
   test("a says what stands in the way", async () => {
@@ -93,8 +95,7 @@ describe("a card's life by keys, at 80×24", () => {
   })
 
   test("o opens its session, and the board is one key away", async () => {
-    await tui.press("o")
-    const session = await tui.waitFor("Please do task #1")
+    const session = await command(tui, "kagan.open", "Please do task #1")
     // What is told to the model beside the person's words is not in the transcript.
     expect(session).not.toContain("Write a greeting into")
     await tui.press("ctrl+x", "k")
@@ -102,20 +103,22 @@ describe("a card's life by keys, at 80×24", () => {
   })
 
   test("v shows the finding on its line, i rules it intended", async () => {
-    await tui.press("v")
-    const review = await tui.waitFor("The greeting has no name in it")
+    const review = await command(tui, "kagan.review", "The greeting has no name in it")
     expectFits(review)
     await tui.waitFor("Hello, number 1")
-    await tui.press("i")
-    await tui.waitFor("1 finding, 1 ruled")
-    await tui.press("q")
-    await tui.waitFor(cardIn(1, "review", "all ruled"))
+    await command(tui, "kagan.review.intended", "1 finding, 1 ruled")
+    await command(tui, "kagan.review.close", cardIn(1, "review", "all ruled"))
   })
 
   test("a merges, also after 50 resizes (C068): the base has exactly the snapshot's changes, and the model was asked for nothing else", async () => {
     const before = await git("rev-parse", "main")
-    await tui.press("a")
-    expectFits(await tui.waitFor("Enter merges"))
+    await command(tui, "kagan.approve", "merges without a conflict")
+    expectFits(await command(tui, "kagan.merge.target", "Merge #1 into which branch?"))
+    await tui.press("esc", "a")
+    await tui.waitFor("merges without a conflict")
+    expectFits(await command(tui, "kagan.merge.leave", "#1 done without merge: why?"))
+    await tui.press("esc", "a")
+    expectFits(await tui.waitFor("merges without a conflict"))
     // C068: whoever drags the window meanwhile finds the same dialog, and Enter acts once.
     for (let i = 0; i < 25; i++) {
       tui.resize(120, 40)
@@ -126,8 +129,7 @@ describe("a card's life by keys, at 80×24", () => {
     await tui.waitFor((screen) => screen.includes("Approve #1") && screen.includes("I 0/2"))
     tui.resize(80, 24)
     expectFits(await tui.waitFor((screen) => screen.includes("Enter merges") && screen.includes("In Progress 0/2")))
-    await tui.press("enter")
-    expectFits(await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/)))
+    expectFits(await command(tui, "kagan.merge.merge", cardIn(1, "done", /merged [0-9a-f]{7}/)))
 
     expect(await git("rev-parse", "main^")).toBe(before)
     const snapshots = await git("for-each-ref", "--format=%(objectname)", "refs/kagan/1/")
@@ -148,6 +150,33 @@ describe("a card's life by keys, at 80×24", () => {
     await tui.waitGone("created from main")
     tui.resize(80, 24)
     expectFits(await tui.waitFor(cardIn(1, "done", /merged [0-9a-f]{7}/)))
+  })
+
+  test("what happened is written to a file, in Markdown and as JSON, and counted in the statistics", async () => {
+    await command(tui, "kagan.record", "Review record of #1")
+    await tui.type("../record-1")
+    await tui.press("enter")
+    await tui.waitFor("record-1.md")
+    const file = (ending: string) => readFile(join(box.repo.dir, `../record-1.${ending}`), "utf8")
+    const merged = await git("rev-parse", "main")
+    const json = JSON.parse(await file("json"))
+    expect(json).toMatchObject({ task: { number: 1, title: "mjkqx? greet the reader" } })
+    for (const page of [JSON.stringify(json), await file("md")]) {
+      expect(page).toContain("The greeting has no name in it")
+      expect(page).toContain("intended")
+      expect(page).toContain("Which file holds the greeting?")
+      expect(page).toContain(merged)
+    }
+    const stats = await command(tui, "kagan.stats", "Kagan: statistics")
+    expectFits(stats)
+    expect(stats).toMatch(/First[- ]pass[^\n]*100/i)
+    await tui.press("esc")
+    await tui.waitGone("Kagan: statistics")
+    await command(tui, "kagan.close", "ctrl+p")
+    await command(tui, "kagan.stats.open", "Kagan: statistics")
+    await tui.press("esc")
+    await tui.waitGone("Kagan: statistics")
+    await command(tui, "kagan.board.open", cardIn(1, "done", /merged [0-9a-f]{7}/))
   })
 
   test("after a restart the board shows the same, and nobody is asked again", async () => {

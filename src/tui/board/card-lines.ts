@@ -1,8 +1,10 @@
 import { conflictText, type RunState, type TaskFacts } from "../../core/board.ts"
 import { checksText } from "../../core/checks.ts"
+import { fuzzyPlaces } from "../../core/fuzzy.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
-import { joined, type Segment } from "../ui/segments.ts"
+import { joined, withMarks, type Segment } from "../ui/segments.ts"
 import { RUN_SIGN, type Glyphs, type Sign } from "../ui/signs.ts"
+import type { Query } from "./filter.tsx"
 import type { Progress } from "./store.tsx"
 
 export type CardInput = {
@@ -19,6 +21,8 @@ export type CardInput = {
   readonly glyphs: Glyphs
   /** Numbers it waits for that are not done. */
   readonly after: readonly number[]
+  /** What the board is narrowed to: where it is found is brought out. */
+  readonly query?: Pick<Query, "words" | "number" | "model" | "base">
 }
 
 /** The three lines of a card: title, what it is doing, facts. Nothing that is empty takes room. */
@@ -35,26 +39,33 @@ export function cardLines(input: CardInput): readonly [Segment[], Segment[], Seg
   return [titleLine(input), state, factLine(input)]
 }
 
-function titleLine({ title, meta, selected }: CardInput): Segment[] {
+function titleLine({ title, meta, selected, query }: CardInput): Segment[] {
+  const number = `#${meta.taskNumber}`
   return [
-    { text: `#${meta.taskNumber} `, tone: selected ? "primary" : "muted" },
-    { text: title, tone: "text", bold: selected },
+    ...withMarks({ text: number, tone: selected ? "primary" : "muted" }, placesOf(number, query?.number?.toString())),
+    { text: " " },
+    ...withMarks({ text: title, tone: "text", bold: selected }, fuzzyPlaces(query?.words.join(" ") ?? "", title)),
   ]
 }
+
+/** Of something that is found as it was typed. */
+const placesOf = (text: string, typed: string | undefined) => fuzzyPlaces(typed ?? "", text)
 
 function factLine(input: CardInput): Segment[] {
   const { meta, glyphs, progress, cost } = input
   const muted = (text: string): Segment => ({ text, tone: "muted" })
   const column = columnOf(meta)
   const money = cost >= 0.005 ? muted(`$${cost.toFixed(2)}`) : undefined
-  const model = meta.model ? muted(meta.model.modelID) : undefined
+  const model = meta.model
+    ? withMarks(muted(meta.model.modelID), placesOf(meta.model.modelID, input.query?.model))
+    : undefined
   const generation = meta.generation > 1 ? muted(`try ${meta.generation}`) : undefined
   switch (column) {
     case "backlog":
       return joined(
         [
           model,
-          muted(meta.baseBranch),
+          withMarks(muted(meta.baseBranch), placesOf(meta.baseBranch, input.query?.base)),
           input.after.length > 0 ? muted(`after ${input.after.map((n) => `#${n}`).join(", ")}`) : undefined,
         ],
         ` ${glyphs.dot} `,

@@ -49,6 +49,7 @@ export function CardView(props: {
       selected: props.selected,
       glyphs: app.glyphs,
       after,
+      query: app.filter.query(),
     })
     return [title, state, facts]
   }

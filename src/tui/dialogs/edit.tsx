@@ -2,6 +2,7 @@ import { displayable, displayableLines } from "../../core/text.ts"
 import { readModel } from "../../core/options.ts"
 import type { RequestOf } from "../../core/protocol.ts"
 import { openDialog, type App } from "../app.tsx"
+import type { Desk } from "../board/commands/behaviour.tsx"
 import type { Card } from "../board/store.tsx"
 import { wholeDescription } from "./description.ts"
 import { TaskDialog } from "./task-dialog.tsx"
@@ -10,7 +11,7 @@ import { formOf, type TaskForm } from "./task-form.ts"
 type Changes = Omit<RequestOf<"task.edit">, "sessionID">
 
 /** The form of a task that is: everything but its base, which its worktree was made from. */
-export async function openEdit(app: App, card: Card, remember: (text: string, undo: () => void) => void) {
+export async function openEdit(app: App, card: Card, remember: Desk["remember"]) {
   const { meta, title } = card.entry
   const description = await wholeDescription(app, card)
   if (description === undefined) return
@@ -29,9 +30,7 @@ export async function openEdit(app: App, card: Card, remember: (text: string, un
           const changes = changesOf(shownOf(initial), shownOf(form))
           if (Object.keys(changes).length === 0) return
           const before = pick(fullChanges(initial), changes)
-          void send(pick(fullChanges(form), changes)).then((answer) => {
-            if (answer.ok) remember(`edit of #${meta.taskNumber}`, () => void send(before))
-          })
+          remember(`edit of #${meta.taskNumber}`, send(pick(fullChanges(form), changes)), () => void send(before))
         }}
       />
     ),

@@ -21,6 +21,26 @@ export function fitSegments(segments: readonly Segment[], cells: number): Segmen
   return fitted
 }
 
+const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" })
+const MOST_MARKED = 500
+
+/** The segment with these places of its text brought out; what is seen as one character is marked as a whole. */
+export function withMarks(segment: Segment, places: ReadonlySet<number>): Segment[] {
+  if (places.size === 0) return [segment]
+  const parts: { text: string; readonly isMarked: boolean }[] = []
+  for (const { segment: grapheme, index } of GRAPHEMES.segment(segment.text)) {
+    if (index > MOST_MARKED) {
+      parts.push({ text: segment.text.slice(index), isMarked: false })
+      break
+    }
+    const isMarked = Array.from(grapheme, (_, i) => index + i).some((place) => places.has(place))
+    const last = parts.at(-1)
+    if (last?.isMarked === isMarked) last.text += grapheme
+    else parts.push({ text: grapheme, isMarked })
+  }
+  return parts.map(({ text, isMarked }) => (isMarked ? { text, tone: "accent", bold: true } : { ...segment, text }))
+}
+
 /** They look the same. */
 export function sameSegments(a: readonly Segment[] | undefined, b: readonly Segment[]): boolean {
   if (a === b) return true

@@ -23,7 +23,8 @@ export type Desk = ReturnType<typeof makeDesk>
 /** What the groups of commands work with: the rules asked beforehand, what can be undone, and each other. */
 export function makeDesk(app: App, run: (id: CommandID) => void) {
   const { board, selection } = app
-  let undo: { readonly text: string; readonly run: () => void }[] = []
+  let undo: { readonly text: string; readonly answer: Promise<{ readonly ok: boolean }>; readonly back: () => void }[] =
+    []
 
   const draft = (): DraftReply | undefined => {
     const id = selection.card()
@@ -91,23 +92,31 @@ export function makeDesk(app: App, run: (id: CommandID) => void) {
 
     async move(card: Card, to: Status, undoable: boolean) {
       const from = card.column()
-      const answer = await app.act(card, `to ${STATUS_TITLE[to]}`, "task.move", { sessionID: card.id, to })
-      if (answer.ok && undoable) {
-        desk.remember(`move of #${card.entry.meta.taskNumber}`, () => void desk.move(card, from, false))
+      const answer = app.act(card, `to ${STATUS_TITLE[to]}`, "task.move", { sessionID: card.id, to })
+      if (undoable) {
+        desk.remember(`move of #${card.entry.meta.taskNumber}`, answer, () => void desk.move(card, from, false))
       }
+      await answer
     },
 
-    /** Something that `u` takes back; the last twenty are kept. */
-    remember(text: string, back: () => void) {
-      undo = [...undo.slice(-19), { text, run: back }]
+    /**
+     * Something that `u` takes back, as soon as it was asked for: a `u` before the answer waits for it. What was refused is
+     * nothing to take back. The last twenty are kept.
+     */
+    remember(text: string, answer: Promise<{ readonly ok: boolean }>, back: () => void) {
+      const entry = { text, answer, back }
+      undo = [...undo.slice(-19), entry]
+      void answer.then(({ ok }) => {
+        if (!ok) undo = undo.filter((other) => other !== entry)
+      })
     },
     canUndo: () => undo.length > 0,
-    undo() {
+    async undo() {
       const last = undo.at(-1)
       undo = undo.slice(0, -1)
       if (!last) return
       app.tell({ level: "info", text: `undoing: ${last.text}` })
-      last.run()
+      if ((await last.answer).ok) last.back()
     },
   }
   return desk

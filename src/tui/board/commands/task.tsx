@@ -39,10 +39,8 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     const order = orderBetween(list.toSpliced(at, 1), at + step, (id) => board.card(id)?.entry.meta.order ?? 0)
     if (order === undefined) return
     const before = card.entry.meta.order
-    void app.act(card, "reordering", "task.reorder", { sessionID: card.id, order })
-    remember(`reorder of #${card.entry.meta.taskNumber}`, () =>
-      app.act(card, "reordering", "task.reorder", { sessionID: card.id, order: before }),
-    )
+    const send = (place: number) => app.act(card, "reordering", "task.reorder", { sessionID: card.id, order: place })
+    remember(`reorder of #${card.entry.meta.taskNumber}`, send(order), () => void send(before))
   }
 
   function edge(card: Card, step: -1 | 1) {
@@ -93,9 +91,7 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
       what === "archive"
         ? app.act(card, value ? "archiving" : "bringing back", "task.archive", { sessionID: card.id, archived: value })
         : app.act(card, value ? "to the trash" : "bringing back", "task.trash", { sessionID: card.id, trashed: value })
-    void send(on).then((answer) => {
-      if (answer.ok) remember(`${what} of #${meta.taskNumber} ${title}`, () => void send(!on))
-    })
+    remember(`${what} of #${meta.taskNumber} ${title}`, send(on), () => void send(!on))
   }
 
   /** What would be lost is named before anything is deleted; what is lost beyond that is asked about again. */
@@ -196,7 +192,7 @@ export function taskCommands(desk: Desk): BehavioursOf<"Task"> {
     ),
     "kagan.undo": {
       when: () => app.unable() ?? (desk.canUndo() ? undefined : "there is nothing to undo"),
-      run: () => desk.undo(),
+      run: () => void desk.undo(),
     },
   }
 }
