@@ -183,6 +183,22 @@ describe("the review screen", () => {
     screen.shows(/│▌ +43 \+ +await sleep/)
   })
 
+  test("colours that come late, and a server half that says hello again, leave the cursor where it is", async () => {
+    const coloured = Promise.withResolvers<readonly [number, number, string][]>()
+    const screen = await open({ highlight: () => coloured.promise as never })
+    const read = () => screen.server.requests.filter(({ type }) => type === "review.file").length
+    const before = read()
+    await screen.press("j")
+    screen.shows(/▌ +43 +44 +return res/)
+    coloured.resolve([[2, 7, "keyword"]])
+    await screen.settle()
+    screen.shows(/▌ +43 +44 +return res/)
+    screen.server.up()
+    await screen.settle()
+    screen.shows(/▌ +43 +44 +return res/)
+    expect(read()).toBe(before)
+  })
+
   test("a file's lines are asked for when it is looked at; what is no text is opened on demand", async () => {
     const screen = await open({})
     const asked = () => screen.server.requests.filter(({ type }) => type === "review.file").map(({ body }) => body.path)

@@ -123,8 +123,9 @@ export function createReview(
 
   // Another file begins at its top; a finding of it, once its line is there, is gone to.
   createEffect(on(path, () => cursor.begin()))
+  const reply = createMemo(() => shownFile()?.reply)
   createEffect(
-    on([() => shownFile()?.reply, selected], () => {
+    on([reply, selected], () => {
       const here = untrack(item)
       if (here?.kind === "finding") untrack(() => cursor.finding(here.judged.finding.id))
     }),

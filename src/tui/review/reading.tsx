@@ -1,4 +1,4 @@
-import { createEffect, createResource, createSignal, on } from "solid-js"
+import { createEffect, createMemo, createResource, createSignal, on } from "solid-js"
 import type { ReplyOf } from "../../core/protocol.ts"
 import type { ReviewFileReply, Since } from "../../core/review-requests.ts"
 import type { App } from "../app.tsx"
@@ -32,15 +32,16 @@ export function createReading(
   const [sizes, setSizes] = createSignal<ReadonlyMap<string, readonly [number, number] | null>>(new Map())
   const [read, setRead] = createSignal<ReadonlyMap<string, FileRead>>(new Map())
 
-  const [list] = createResource(
-    () => [snapshot()?.commit, since(), app.link().kind] as const,
-    async ([commit, from, link]): Promise<Listed> => {
-      if (commit === undefined) return { problem: "there is no snapshot to show" }
-      if (link !== "up") return { problem: app.blocked() ?? "not connected" }
-      const answer = await app.ask("review.files", { sessionID, since: from })
-      return answer.ok ? { value: answer.value } : { problem: answer.error.text }
-    },
-  )
+  // What is told again is not read again: the person would lose their place.
+  const source = createMemo(() => [snapshot()?.commit, since(), app.link().kind] as const, undefined, {
+    equals: (a, b) => a.every((part, at) => part === b[at]),
+  })
+  const [list] = createResource(source, async ([commit, from, link]): Promise<Listed> => {
+    if (commit === undefined) return { problem: "there is no snapshot to show" }
+    if (link !== "up") return { problem: app.blocked() ?? "not connected" }
+    const answer = await app.ask("review.files", { sessionID, since: from })
+    return answer.ok ? { value: answer.value } : { problem: answer.error.text }
+  })
   const listed = () => list.latest?.value
 
   const ends = () => {
@@ -48,8 +49,9 @@ export function createReading(
     return value && { from: value.from, to: value.to }
   }
 
+  const between = createMemo(() => `${listed()?.from} ${listed()?.to}`)
   createEffect(
-    on([() => listed()?.from, () => listed()?.to], async () => {
+    on(between, async () => {
       setRead(new Map())
       setSizes(new Map())
       const wanted = ends()
