@@ -170,3 +170,40 @@ describe("while checks run", () => {
     expect(stage.server.requests.length).toBe(before)
   })
 })
+
+describe("while the worktree is set up", () => {
+  const setUp = (state: "running" | "failed" | "done") =>
+    task(1, "Retry webhooks", {
+      setup: { state, at: START, ...(state === "failed" ? { text: "npm ended with 1" } : {}) },
+    })
+
+  test("the preview shows what its commands write, and why they failed; the details as well", async () => {
+    let reply: object = { results: [], running: { name: "npm ci", command: "npm ci", output: "fetching 12 of 90" } }
+    await open({
+      height: 30,
+      sessions: [setUp("running")],
+      answers: { "setup.output": () => reply as never },
+      tail: () => [{ role: "assistant", text: "I have begun.", tools: [] }] as never,
+    })
+    await stage.press("p")
+    stage.shows("npm ci runs: npm ci")
+    stage.shows("fetching 12 of 90")
+    reply = { results: [], running: { name: "npm ci", command: "npm ci", output: "fetching 80 of 90" } }
+    await stage.clock.advance(1_000)
+    await stage.settle()
+    stage.shows("fetching 80 of 90")
+    reply = { results: [{ name: "npm ci", outcome: "failed", text: "ended with 1", output: "ENOENT: no lockfile" }] }
+    stage.app.board.take(setUp("failed"))
+    await stage.settle()
+    stage.shows("ENOENT: no lockfile")
+    const before = stage.server.requests.length
+    await stage.clock.advance(60_000)
+    expect(stage.server.requests.length).toBe(before)
+    await stage.press("p", "space")
+    stage.shows("─ Setup")
+    stage.shows("ENOENT: no lockfile")
+    stage.app.board.take(setUp("done"))
+    await stage.press("space", "p")
+    stage.shows("I have begun.")
+  })
+})

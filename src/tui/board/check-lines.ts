@@ -3,7 +3,7 @@ import { resultLine, type CheckOutcome } from "../../core/checks.ts"
 import { wrap } from "../../core/text.ts"
 import type { Segment } from "../ui/segments.ts"
 import { RUN_SIGN, type Glyphs, type Sign, type Tone } from "../ui/signs.ts"
-import type { LiveChecks } from "./live-checks.tsx"
+import type { LiveOutput } from "./live-output.tsx"
 
 const FAILED_LINES = 12
 
@@ -14,9 +14,9 @@ const CHECK_SIGN: Readonly<Record<CheckOutcome, Sign>> = {
   none: { icon: "○", ascii: "o", tone: "muted" },
 }
 
-/** Checks one by one: how each ended, the end of the output of what failed, and of what runs the last lines so far. */
+/** Checks, or the commands of a setup, one by one: how each ended, the end of the output of what failed, and of what runs the last lines so far. */
 export function checkLines(
-  { results, running, problem }: LiveChecks,
+  { results, running, problem }: Pick<LiveOutput, "results" | "running" | "problem">,
   glyphs: Glyphs,
   width: number,
   runningLines = 6,

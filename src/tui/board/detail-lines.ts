@@ -5,14 +5,14 @@ import { wrap } from "../../core/text.ts"
 import type { Segment } from "../ui/segments.ts"
 import { RUN_SIGN, type Glyphs, type Sign, type Tone } from "../ui/signs.ts"
 import { checkLines } from "./check-lines.ts"
-import type { LiveChecks } from "./live-checks.tsx"
+import type { LiveOutput } from "./live-output.tsx"
 import type { Card } from "./store.tsx"
 import type { Story } from "./story.tsx"
 
 type Input = {
   readonly card: Card
   readonly story: Story | undefined
-  readonly checks: LiveChecks | undefined
+  readonly output: LiveOutput | undefined
   readonly glyphs: Glyphs
   readonly now: number
   readonly width: number
@@ -122,11 +122,11 @@ function whatWasAgreed({ head, para }: Page, { card, story, now, glyphs }: Input
   para(`Advice: ${assessment.mode} ${glyphs.dot} ${assessment.modeReason}`, "muted")
 }
 
-function whatWasChecked(page: Page, { card, checks, glyphs }: Input) {
+function whatWasChecked(page: Page, { card, output, glyphs }: Input) {
   const { head, para } = page
-  if (checks) {
-    head("Checks")
-    page.lines.push(...checkLines(checks, glyphs, page.width))
+  if (output) {
+    head(output.what === "setup" ? "Setup" : "Checks")
+    page.lines.push(...checkLines(output, glyphs, page.width))
   }
 
   const validator = card.validator()

@@ -4,7 +4,7 @@ import { LinePane } from "../ui/line-pane.tsx"
 import type { Segment } from "../ui/segments.ts"
 import type { Commands } from "./commands.tsx"
 import { detailLines } from "./detail-lines.ts"
-import { createLiveChecks } from "./live-checks.tsx"
+import { createLiveOutput } from "./live-output.tsx"
 import { createStory } from "./story.tsx"
 
 /** Everything about the selected card, in one scrolled column. */
@@ -12,7 +12,7 @@ export function Details(props: { readonly commands: Commands; readonly width: nu
   const app = useApp()
   const card = () => props.commands.selected()
   const { story, more } = createStory(app, card)
-  const checks = createLiveChecks(app, card)
+  const output = createLiveOutput(app, card)
   // With an initial value a failure here is the only one: nothing reads an undefined after it.
   const lines = createMemo<Segment[][]>(() => {
     const shown = card()
@@ -20,7 +20,7 @@ export function Details(props: { readonly commands: Commands; readonly width: nu
     return detailLines({
       card: shown,
       story: story(),
-      checks: checks(),
+      output: output(),
       glyphs: app.glyphs,
       now: app.now(),
       width: props.width - 4,

@@ -7,12 +7,12 @@ import { LinePane } from "../ui/line-pane.tsx"
 import type { Segment } from "../ui/segments.ts"
 import { checkLines } from "./check-lines.ts"
 import type { Commands } from "./commands.tsx"
-import { createLiveChecks } from "./live-checks.tsx"
+import { createLiveOutput } from "./live-output.tsx"
 
 const MESSAGES = 8
 const RUNNING_LINES = 200
 
-/** What is being done on the selected card now, as it comes: by its agent, a helper or its checks. */
+/** What is being done on the selected card now, as it comes: by its agent, a helper, its setup or its checks. */
 export function Preview(props: { readonly commands: Commands; readonly width: number; readonly height: number }) {
   const app = useApp()
   const card = () => props.commands.selected()
@@ -28,8 +28,9 @@ export function Preview(props: { readonly commands: Commands; readonly width: nu
   })
   createEffect(() => app.watch(sessionID()))
   onCleanup(() => app.watch(undefined))
-  const checks = createLiveChecks(app, card)
-  const checksRun = () => card()?.entry.meta.review?.checks?.state === "running"
+  const output = createLiveOutput(app, card)
+  /** Commands say more than a session in which nothing goes on yet. */
+  const commandsFirst = () => output()?.what === "setup" || card()?.entry.meta.review?.checks?.state === "running"
   const [tail] = createResource(
     () => {
       const id = sessionID()
@@ -44,8 +45,8 @@ export function Preview(props: { readonly commands: Commands; readonly width: nu
   const lines = createMemo<Segment[][]>(() => {
     const shown = tail.latest
     const width = props.width - 4
-    const live = checks()
-    if (live && checksRun()) return checkLines(live, app.glyphs, width, RUNNING_LINES)
+    const live = output()
+    if (live && commandsFirst()) return checkLines(live, app.glyphs, width, RUNNING_LINES)
     if (!sessionID()) return [[{ text: "No card is selected.", tone: "muted" }]]
     if (!shown || shown.id !== sessionID()) return [[{ text: "Reading …", tone: "muted" }]]
     if (shown.problem !== undefined) return [[{ text: shown.problem, tone: "error" }]]
