@@ -11,6 +11,8 @@ let model: Model
 let box: Sandbox
 let tui: Terminal
 
+/** A turn with its review takes long on a busy machine. */
+const PATIENTLY = 400_000
 const WIDE = `wide-begin ${"0123456789 ".repeat(20)}`
 const LINES = Array.from({ length: 60 }, (_, i) => `line ${i + 1}`)
 const EDIT = `sed -i 's/^line 5$/line five/; s/^line 50$/line fifty/; s/^line 52$/${WIDE}/' src/long.txt && echo other > src/other.txt`
@@ -90,7 +92,7 @@ describe("a card in Review", () => {
     await tui.press("ctrl+enter")
     await tui.waitFor("Start without intake: why?")
     await tui.press("enter")
-    await tui.waitFor(cardIn(4, "review", "3 findings · 0 ruled"))
+    await tui.waitFor(cardIn(4, "review", "3 findings · 0 ruled"), PATIENTLY)
     await tui.press("3", "g")
     await tui.waitFor(/▌#4/)
     await command(tui, "kagan.back", "Send #4 back")
@@ -105,6 +107,7 @@ describe("a card in Review", () => {
 describe("the review", () => {
   test("its diff is gone through by line, hunk, finding, page and file", async () => {
     await tui.press("v")
+    await tui.waitFor("line 55")
     await tui.waitFor(on("┌ F1 bug"))
     await command(tui, "kagan.review.down", on("line 6"))
     await command(tui, "kagan.review.up", on("┌ F1 bug"))
@@ -186,6 +189,6 @@ describe("the review", () => {
     await tui.waitFor("F1 bug")
     const before = model.count("validator")
     await command(tui, "kagan.review.again", () => model.count("validator") > before)
-    await tui.waitFor("3 findings, 0 ruled")
+    await tui.waitFor("3 findings, 0 ruled", PATIENTLY)
   })
 })

@@ -13,6 +13,8 @@ import { makingState } from "./card.tsx"
 import { Column, columnCount, columnExtra } from "./column.tsx"
 import { makeHand, type Hand } from "./hand.tsx"
 import type { Commands } from "./commands.tsx"
+import type { CommandID } from "./keys.ts"
+import { spelledKey } from "./rebinding.ts"
 import { Details } from "./details.tsx"
 import { Preview } from "./preview.tsx"
 import { Footer } from "./footer.tsx"
@@ -60,7 +62,7 @@ export function BoardScreen(props: { readonly commands: Commands }) {
         </Match>
         <Match when={layout().kind === "board"}>
           <Guarded name="board">
-            <Head width={size().width} layout={layout() as BoardLayout} />
+            <Head commands={props.commands} width={size().width} layout={layout() as BoardLayout} />
             <Body commands={props.commands} layout={layout() as BoardLayout} hand={hand} width={size().width} />
           </Guarded>
           <Guarded name="footer" line>
@@ -185,16 +187,21 @@ function toneOf(app: ReturnType<typeof useApp>, segment: Segment) {
   return segment.tone === "muted" ? theme.textMuted : theme[segment.tone ?? "text"]
 }
 
-function Head(props: { readonly width: number; readonly layout: BoardLayout }) {
+function Head(props: { readonly commands: Commands; readonly width: number; readonly layout: BoardLayout }) {
   const app = useApp()
   const needing = () => app.board.needing().length
   const project = () => baseName(app.host.state.path.worktree || app.directory())
+  const jump = () => {
+    const key = spelledKey(app.rebinding, "kagan.next")
+    return key === "" ? "" : ` ${app.glyphs.dot} ${key} to jump`
+  }
   const needs = (): Segment[] =>
     needing() === 0
       ? []
       : [
-          { text: `${needing()} ${needing() === 1 ? "needs" : "need"} you`, tone: "warning" },
-          { text: props.width >= 100 ? ` ${app.glyphs.dot} . to jump ` : " ", tone: "muted" },
+          { text: `${needing()} ${needing() === 1 ? "needs" : "need"} you`, tone: "warning", command: "kagan.next" },
+          { text: props.width >= 100 ? jump() : "", tone: "muted", command: "kagan.next" },
+          { text: " " },
         ]
   const left = (): Segment[] => {
     if (props.layout.columns === 4) {
@@ -221,12 +228,13 @@ function Head(props: { readonly width: number; readonly layout: BoardLayout }) {
   const names = (columns: number): Segment[] => {
     const short = columns === 1
     const current = app.selection.column()
-    const parts = STATUSES.map((status): Segment => {
+    const parts = STATUSES.map((status, index): Segment => {
       const name = short && status !== current ? STATUS_TITLE[status].slice(0, 1) : STATUS_TITLE[status]
       const needsHere = app.board.columns()[status].some((id) => app.board.card(id)?.run().needsYou)
       const extra = short ? "" : columnExtra(app, status).replace(" queued", "")
       const text = `${name} ${columnCount(app, status)}${extra === "" ? "" : ` ${extra}`}${needsHere ? " ▲" : ""}`
-      return { text, tone: status === current ? "text" : "muted", bold: status === current }
+      const command = `kagan.column.${index + 1}` as CommandID
+      return { text, tone: status === current ? "text" : "muted", bold: status === current, command }
     })
     return [
       { text: ` ${app.glyphs.left} `, tone: "muted" },
@@ -235,7 +243,13 @@ function Head(props: { readonly width: number; readonly layout: BoardLayout }) {
     ]
   }
   const right = () => (props.layout.columns === 1 ? [] : needs())
-  return <Line segments={justify(left(), right(), props.width)} width={props.width} />
+  return (
+    <Line
+      segments={justify(left(), right(), props.width)}
+      width={props.width}
+      run={(id) => props.commands.run(id as CommandID)}
+    />
+  )
 }
 
 function baseName(path: string): string {

@@ -47,22 +47,32 @@ export function Footer(props: { readonly commands: Commands; readonly width: num
     const update = app.updates.status()
     return joined(
       [
-        filter === "" ? undefined : { text: `/${filter}`, tone: "accent" },
+        filter === "" ? undefined : { text: `/${filter}`, tone: "accent", command: "kagan.filter" },
         linkWord(),
         update === undefined ? undefined : { text: update, tone: "info" },
         problems === 0
           ? undefined
-          : { text: `${problems} bad ${problems === 1 ? "option" : "options"}`, tone: "warning" },
+          : {
+              text: `${problems} bad ${problems === 1 ? "option" : "options"}`,
+              tone: "warning",
+              command: "kagan.settings",
+            },
         props.width >= 100 ? { text: `kagan ${app.version}`, tone: "muted" } : undefined,
         { text: `${app.board.count("in_progress")}/${app.options().inProgressLimit}`, tone: "muted" },
         needing === 0
           ? { text: "nothing needs you", tone: "muted" }
-          : { text: `${needing} ${needing === 1 ? "needs" : "need"} you`, tone: "warning" },
+          : { text: `${needing} ${needing === 1 ? "needs" : "need"} you`, tone: "warning", command: "kagan.next" },
       ],
       ` ${app.glyphs.dot} `,
     )
   }
-  return <Line segments={justify(left(), [...right(), { text: " " }], props.width)} width={props.width} />
+  return (
+    <Line
+      segments={justify(left(), [...right(), { text: " " }], props.width)}
+      width={props.width}
+      run={(id) => props.commands.run(id as CommandID)}
+    />
+  )
 }
 
 /** The few keys that matter for what is selected, most telling first. */
@@ -94,8 +104,8 @@ function hintsFor(commands: Commands): Segment[][] {
     if (!row || key === undefined) return []
     const hint = (card && commands.hint(id, card)) ?? ("hint" in row ? row.hint : row.title)
     return [
-      { text: spellKey(key), tone: "text", bold: true },
-      { text: ` ${hint}`, tone: "muted" },
+      { text: spellKey(key), tone: "text", bold: true, command: id },
+      { text: ` ${hint}`, tone: "muted", command: id },
     ]
   })
 }

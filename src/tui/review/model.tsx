@@ -415,7 +415,6 @@ export function createReview(
     focus: setPane,
     setCells,
     setHeight,
-    open: () => findings().filter(({ ruling }) => !ruling).length,
     commands,
     run,
   }

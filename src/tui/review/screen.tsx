@@ -5,7 +5,8 @@ import { partText, plural } from "../../core/board.ts"
 import { useApp, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
 import { REVIEW_COMMANDS, spellKey, type ReviewCommandID } from "../board/keys.ts"
-import { bindableKeys, keysOf } from "../board/rebinding.ts"
+import { bindableKeys, keysOf, spelledKey } from "../board/rebinding.ts"
+import type { Card } from "../board/store.tsx"
 import { NoticeOverlay } from "../notice-overlay.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
@@ -73,7 +74,11 @@ export function ReviewScreen(props: {
         </Match>
         <Match when={true}>
           <Guarded name="review">
-            <Line segments={headOf(app, review, size().width)} width={size().width} />
+            <Line
+              segments={headOf(app, review, size().width)}
+              width={size().width}
+              run={(id) => review.run(id as ReviewCommandID)}
+            />
             <box flexDirection="row" height={rows()}>
               <Show when={split() || review.pane() === "list"}>
                 <FileList review={review} width={listWidth()} rows={rows()} />
@@ -82,7 +87,11 @@ export function ReviewScreen(props: {
                 <DiffPane review={review} width={diffWidth()} rows={rows()} />
               </Show>
             </box>
-            <Line segments={footOf(app, review, split(), size().width)} width={size().width} />
+            <Line
+              segments={footOf(app, review, split(), size().width)}
+              width={size().width}
+              run={(id) => review.run(id as ReviewCommandID)}
+            />
           </Guarded>
           <Guarded name="notices">
             <NoticeOverlay width={size().width} bottom={2} />
@@ -93,23 +102,33 @@ export function ReviewScreen(props: {
   )
 }
 
+/** As the card and the approval count: by what stands in the task itself. */
+function countOf(card: Card): Segment {
+  if (card.run().kind === "reviewing") return { text: "being reviewed", tone: "info" }
+  const { findings = 0, ruled = 0 } = card.entry.meta.review ?? {}
+  if (findings === 0) return { text: "no findings", tone: "success" }
+  return { text: `${plural(findings, "finding")}, ${ruled} ruled`, tone: ruled < findings ? "warning" : "success" }
+}
+
 function headOf(app: App, review: Review, width: number): Segment[] {
   const card = review.card()
   const snapshot = review.snapshot()
   if (!card) return []
-  const total = review.findings().length
   const own = review.comments.all().length
   const why = review.commands.when("kagan.approve", card)
   const seen = partText(card.entry.meta)
   const counts = joined(
     [
-      {
-        text: total === 0 ? "no findings" : `${plural(total, "finding")}, ${total - review.open()} ruled`,
-        tone: review.open() > 0 ? "warning" : "success",
-      },
+      countOf(card),
       own > 0 ? { text: plural(own, "comment"), tone: "info" } : undefined,
       seen === "" ? undefined : { text: seen, tone: "warning" },
-      why === undefined ? { text: "a approve", tone: "success" } : undefined,
+      why === undefined
+        ? {
+            text: `${spelledKey(app.rebinding, "kagan.review.approve")} approve`.trim(),
+            tone: "success",
+            command: "kagan.review.approve",
+          }
+        : undefined,
     ],
     ` ${app.glyphs.dot} `,
   )
@@ -148,8 +167,8 @@ function footOf(app: App, review: Review, split: boolean, width: number): Segmen
       const key = keysOf(app.rebinding, id)[0]
       if (!row || key === undefined) return []
       return [
-        { text: spellKey(key), bold: true },
-        { text: ` ${"hint" in row ? row.hint : ""}`, tone: "muted" },
+        { text: spellKey(key), bold: true, command: id },
+        { text: ` ${"hint" in row ? row.hint : ""}`, tone: "muted", command: id },
       ]
     },
   )

@@ -2,7 +2,8 @@ import { StyledText, TextAttributes, type RGBA, type TextChunk, type TextRendera
 import type { TuiThemeCurrent } from "@opencode-ai/plugin/tui"
 import { createMemo, createRenderEffect } from "solid-js"
 import { useApp } from "../app.tsx"
-import { fitSegments, sameSegments, type Segment } from "./segments.ts"
+import type { AnyCommandID } from "../board/rebinding.ts"
+import { commandAt, fitSegments, sameSegments, type Segment } from "./segments.ts"
 import type { Tone } from "./signs.ts"
 
 export function colour(theme: TuiThemeCurrent, tone: Tone): RGBA {
@@ -19,35 +20,46 @@ export function Line(props: {
   readonly segments: readonly Segment[]
   readonly width: number
   readonly onMouseUp?: () => void
+  /** Does the command of what was clicked, where it has one. */
+  readonly run?: (command: AnyCommandID) => void
 }) {
   const app = useApp()
+  const click = (cell: number) => {
+    props.onMouseUp?.()
+    const command = props.run && app.options().mouse ? commandAt(shown(), cell) : undefined
+    if (command !== undefined) props.run?.(command)
+  }
   // A line that says what it said is not drawn anew.
   const segments = createMemo(() => props.segments, undefined, { equals: sameSegments })
+  const shown = () => fitSegments(segments(), props.width)
   const chunks = () => {
     const theme = app.theme()
-    return fitSegments(segments(), props.width).map(({ text, tone, bold }) =>
-      chunk(text, colour(theme, tone ?? "text"), bold),
-    )
+    return shown().map(({ text, tone, bold }) => chunk(text, colour(theme, tone ?? "text"), bold))
   }
-  return <Chunks chunks={chunks()} width={props.width} onMouseUp={() => props.onMouseUp?.()} />
+  return <Chunks chunks={chunks()} width={props.width} onMouseUp={click} />
 }
 
 /** One line of pieces that are displayable and fit already. */
 export function Chunks(props: {
   readonly chunks: TextChunk[]
   readonly width: number
-  readonly onMouseUp?: () => void
+  /** Told the cell of the line, from 0. */
+  readonly onMouseUp?: (cell: number) => void
 }) {
+  let line: TextRenderable | undefined
   return (
     <text
       // The JSX property takes strings only (measured on 0.4.5); the renderable itself takes styled text.
-      ref={(it: TextRenderable) => createRenderEffect(() => (it.content = new StyledText(props.chunks)))}
+      ref={(it: TextRenderable) => {
+        line = it
+        createRenderEffect(() => (it.content = new StyledText(props.chunks)))
+      }}
       width={props.width}
       height={1}
       flexShrink={0}
       wrapMode="none"
       selectable={false}
-      onMouseUp={() => props.onMouseUp?.()}
+      onMouseUp={(event: { readonly x: number }) => line && props.onMouseUp?.(event.x - line.x)}
     />
   )
 }

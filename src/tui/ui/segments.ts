@@ -1,8 +1,15 @@
 import { displayable, fit, width } from "../../core/text.ts"
+import type { AnyCommandID } from "../board/rebinding.ts"
 import type { Tone } from "./signs.ts"
 
 /** A piece of one line in one tone. Its text is foreign until it went through `fitSegments`. */
-export type Segment = { readonly text: string; readonly tone?: Tone; readonly bold?: boolean }
+export type Segment = {
+  readonly text: string
+  readonly tone?: Tone
+  readonly bold?: boolean
+  /** The command that a click on it does. */
+  readonly command?: AnyCommandID
+}
 
 /** Displayable segments of at most `cells` cells together; the cut ends in `…`. */
 export function fitSegments(segments: readonly Segment[], cells: number): Segment[] {
@@ -46,7 +53,10 @@ export function sameSegments(a: readonly Segment[] | undefined, b: readonly Segm
   if (a === b) return true
   if (a?.length !== b.length) return false
   const isSame = (one: Segment, two: Segment) =>
-    one.text === two.text && one.tone === two.tone && (one.bold ?? false) === (two.bold ?? false)
+    one.text === two.text &&
+    one.tone === two.tone &&
+    (one.bold ?? false) === (two.bold ?? false) &&
+    one.command === two.command
   return a.every((segment, index) => isSame(segment, b[index]!))
 }
 
@@ -56,6 +66,12 @@ function isCut(text: string, whole: string): boolean {
 }
 
 export const cellsOf = (segments: readonly Segment[]) => segments.reduce((sum, { text }) => sum + width(text), 0)
+
+/** The command of what stands in that cell of a line. */
+export function commandAt(segments: readonly Segment[], cell: number): AnyCommandID | undefined {
+  let end = 0
+  return segments.find(({ text }) => cell < (end += width(text)))?.command
+}
 
 /** Left and right part of one line of exactly `cells` cells; the left part gives way. */
 export function justify(left: readonly Segment[], right: readonly Segment[], cells: number): Segment[] {
