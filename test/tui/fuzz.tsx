@@ -15,7 +15,7 @@ import { openStage, START, type Stage } from "./stage.tsx"
  */
 
 /** A board on which every text is of the given source. */
-function hostileBoard(text: () => string) {
+export function hostileBoard(text: () => string) {
   const line = () => text().replace(/[\r\n]/g, " ")
   const long = () => Array.from({ length: 6 }, text).join("\n")
   const findings: Finding[] = ["F1", "F2", "F3"].map((id) =>
