@@ -67,6 +67,12 @@ describe("settings", () => {
   })
 })
 
+test("/kagan-stats says that figures come with the first task", async () => {
+  await command(tui, "kagan.stats.open", "figures come with the first ones")
+  await tui.press("esc")
+  await tui.waitGone("Kagan: statistics")
+})
+
 describe("the doctor", () => {
   test("/kagan-doctor says what is wrong, why, and what the one key does", async () => {
     const screen = await command(tui, "kagan.doctor.open", "Kagan doctor:")

@@ -105,7 +105,7 @@ export function createBoard(input: {
       pending: {},
     })
 
-    const cards = new Map<string, { readonly card: Card; readonly dispose: () => void }>()
+    const cards = new Map<string, { readonly card: Card; readonly touch: () => void; readonly dispose: () => void }>()
     const shelves = makeShelves()
     // A card came, went or moved; a card's state became another. Who only counts reads no card through the store.
     const [moved, tellMoved] = createSignal(undefined, { equals: false })
@@ -129,7 +129,8 @@ export function createBoard(input: {
       batch(() => {
         const isKnown = raw(id) !== undefined
         set("tasks", id, isKnown ? reconcile(entry) : entry)
-        if (!isKnown) cards.set(id, rooted(untrack(() => state.tasks[id]!)))
+        if (isKnown) cards.get(id)?.touch()
+        else cards.set(id, rooted(untrack(() => state.tasks[id]!)))
         stand(id)
       })
     }
@@ -140,34 +141,40 @@ export function createBoard(input: {
     })
     function rooted(entry: TaskEntry) {
       return createRoot((dispose) => {
-        const card = makeCard(entry)
+        const [touched, touch] = createSignal(undefined, { equals: false })
+        const card = makeCard(entry, touched)
         createComputed(() => {
           const run = card.run()
           const before = runs.get(card.id)
           runs.set(card.id, run)
           if (before?.kind !== run.kind || before.needsYou !== run.needsYou) tellStirred(undefined)
         })
-        return { card, dispose }
+        return { card, touch: () => touch(undefined), dispose }
       }, owner)
     }
 
-    function makeCard(entry: TaskEntry): Card {
-      const id = entry.meta.sessionID
+    /** `touched`: something of the task changed. Its state reads many fields, and through the store each would cost. */
+    function makeCard(entry: TaskEntry, touched: Accessor<void>): Card {
+      const plain = unwrap(entry)
+      const id = plain.meta.sessionID
       const facts = () => state.facts[id]
       const moving = () => {
         const kind = facts()?.activity.kind
         return kind === "busy" || kind === "retry"
       }
       const run = createMemo(
-        () => runState(entry, facts(), moving() ? input.now() : untrack(input.now), input.stallAfter()),
+        () => {
+          touched()
+          return runState(plain, facts(), moving() ? input.now() : untrack(input.now), input.stallAfter())
+        },
         undefined,
         { equals: (a, b) => a !== undefined && a.kind === b.kind && a.text === b.text && a.needsYou === b.needsYou },
       )
-      const cost = createMemo(() => {
+      function cost() {
         let sum = entry.cost
         for (const helperID of helperIDs(entry)) sum += state.helpers[helperID]?.cost ?? 0
         return sum
-      })
+      }
       return {
         id,
         entry,
