@@ -93,7 +93,16 @@ test.each([
   const text = titles()
   const board = hostileBoard(text)
   const done = inReview(8, text(), { findings: 0 })
-  const comment: Comment = { id: "C1", text: text(), generation: 1, snapshot: TIP, base: TIP, at: START, by: text() }
+  const comment: Comment = {
+    id: "C1",
+    text: text(),
+    generation: 1,
+    snapshot: TIP,
+    base: TIP,
+    at: START,
+    by: text(),
+    disposition: "fix",
+  }
   const { files, left } = board.diff
   stage = await openStage({
     width,
