@@ -47,6 +47,9 @@ export type OpenPort = (name: string, receive: (data: unknown) => void) => Port
 type Waiting = { readonly wire: Wire; readonly settle: (result: Result<unknown, RequestFailure>) => void }
 
 const HELLO_GAPS = [300, 700, 1_000, 2_000, 3_000, 4_000, 6_000]
+/** More hellos, one each `LIMIT`, while a task waits to be created: on a slow machine the server half comes late. */
+const HELLOS_FOR_CREATION = 8
+const CREATES: ReadonlySet<RequestType> = new Set(["task.create", "tasks.create"])
 const RESEND_AFTER = 4_000
 const LIMIT = 10_000
 const LONG_LIMIT = 120_000
@@ -93,6 +96,7 @@ export function makeLink(input: {
   let open = false
   /** What was asked while the halves look for each other: it goes out when they have met. */
   let held: (() => void)[] = []
+  let creations = 0
 
   const lobby = openPort(LOBBY, (data) => {
     const wire = readWire(data)
@@ -121,6 +125,7 @@ export function makeLink(input: {
     if (next.kind === "connecting") return
     const now = held
     held = []
+    creations = 0
     for (const go of now) go()
   }
 
@@ -160,6 +165,7 @@ export function makeLink(input: {
       cancelHello = input.time.setTimer(gap ?? LIMIT, gap === undefined ? giveUp : send)
     }
     const giveUp = () => {
+      if (creations > 0 && attempt < HELLO_GAPS.length + HELLOS_FOR_CREATION) return send()
       seeking = false
       setState({ kind: "missing" })
     }
@@ -177,7 +183,10 @@ export function makeLink(input: {
       sayHello()
     },
     async ask<T extends RequestType>(type: T, body: RequestOf<T>) {
-      if (!closed && state.kind === "connecting") await new Promise<void>((resolve) => held.push(resolve))
+      if (!closed && state.kind === "connecting") {
+        if (CREATES.has(type)) creations++
+        await new Promise<void>((resolve) => held.push(resolve))
+      }
       if (closed || !repoPort || state.kind !== "up") {
         return err<RequestFailure>({ kind: "unanswered", text: linkProblem(state) ?? "the board was closed" })
       }
@@ -228,9 +237,9 @@ export function linkProblem(
     case "missing":
       if (config?.attached)
         return "Kagan shows, but cannot act in an attached window: start opencode in the repository itself"
-      return config?.listed
+      return config === undefined || config.listed
         ? "Kagan shows, but cannot act: its server half does not answer; restart OpenCode, or see its log"
-        : `Kagan shows, but cannot act: add "${config?.spec ?? "opencode-kagan"}" to "plugin" in ${config?.file ?? "opencode.json"}`
+        : `Kagan shows, but cannot act: add "${config.spec}" to "plugin" in ${config.file}`
     case "other_version":
       return `Kagan shows, but cannot act: its server half is version ${state.version}: restart OpenCode`
   }

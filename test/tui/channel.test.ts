@@ -77,6 +77,30 @@ describe("hello", () => {
     expect(requests("hello")).toHaveLength(before + 1)
   })
 
+  test("a task that waits to be created is waited for longer, and is created when the half comes late", async () => {
+    const { clock, link, states, requests, say } = wired()
+    link.connect("/r")
+    const made = link.ask("task.create", { draftID: "d1" } as never)
+    await clock.advance(60_000)
+    expect(states.at(-1)).toEqual({ kind: "connecting" })
+    expect(requests("task.create")).toEqual([])
+    say(LOBBY, { kagan: "reply", id: requests("hello").at(-1)!.id, ok: true, value: HELLO })
+    await settle()
+    const [create] = requests("task.create")
+    say(channelName("r1"), { kagan: "reply", id: create!.id, ok: true, value: { text: "#1 created" } })
+    expect(await made).toMatchObject({ ok: true })
+  })
+
+  test("and is refused with the reason where no half comes at all", async () => {
+    const { clock, link, states } = wired()
+    link.connect("/r")
+    const made = link.ask("task.create", { draftID: "d1" } as never)
+    await clock.advance(180_000)
+    expect(states.at(-1)).toEqual({ kind: "missing" })
+    expect(await made).toMatchObject({ ok: false, error: { kind: "unanswered" } })
+    expect(clock.pending()).toBe(0)
+  })
+
   test("a half that was missing stays so, while it is looked for again, until it answers", async () => {
     const { clock, link, requests, states, up } = wired()
     link.connect("/r")
