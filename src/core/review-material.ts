@@ -2,7 +2,7 @@ import { fileMark, type FileMark } from "./diff.ts"
 import { oneLine } from "./fence.ts"
 import { reveal, type Revealed } from "./hidden.ts"
 
-/** A changed file as it goes into a prompt; the replies of the diff have this shape. */
+/** A changed file with its text, bounded, as it goes into a prompt and to the review screen. */
 export type ReviewFile = {
   readonly path: string
   readonly from?: string

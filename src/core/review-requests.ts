@@ -2,24 +2,10 @@ import type { CheckResult } from "./checks.ts"
 import type { Comment, CommentDraft } from "./comments.ts"
 import type { FileMark } from "./diff.ts"
 import type { Done, MoveReply } from "./protocol.ts"
+import type { ReviewFile } from "./review-material.ts"
 import type { Disposition } from "./task.ts"
 
 export type FindingRuling = { readonly finding: string; readonly disposition: Disposition; readonly reason?: string }
-
-export type DiffFileReply = {
-  readonly path: string
-  readonly from?: string
-  readonly kind: string
-  readonly insertions: number
-  readonly deletions: number
-  /** Unified text of this file, bounded; empty with `note` for binary or folded ones. */
-  readonly patch: string
-  readonly note?: string
-  /** The change in a few words, modes and all. */
-  readonly change?: string
-  /** The patch is only the beginning of the change. */
-  readonly cut?: boolean
-}
 
 /** From where a review looks: the whole change, or what came after an earlier snapshot. */
 export type Since = "base" | "generation" | "look"
@@ -34,7 +20,7 @@ export type ReviewEntry = {
   readonly mark?: FileMark
 }
 
-export type ReviewFileReply = DiffFileReply & {
+export type ReviewFileReply = ReviewFile & {
   /** It is larger than what is shown unasked: how large. */
   readonly folded?: string
   /** The first bytes of what is no text, when asked for. */

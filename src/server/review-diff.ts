@@ -1,5 +1,5 @@
 import { describeChange, unifiedText, type Diff, type DiffFile } from "../core/diff.ts"
-import type { DiffFileReply } from "../core/review-requests.ts"
+import type { ReviewFile } from "../core/review-material.ts"
 import { ok, type Result } from "../core/result.ts"
 import type { SnapshotRef } from "../core/task.ts"
 import { diffCommits } from "../shared/git/diff.ts"
@@ -7,7 +7,7 @@ import type { GitFailure } from "../shared/git/failure.ts"
 import type { Repository } from "../shared/git/repository.ts"
 
 /** The diff under review: the model for judging, and per file the text for reading. */
-export type ReviewDiff = { readonly diff: Diff; readonly files: readonly DiffFileReply[] }
+export type ReviewDiff = { readonly diff: Diff; readonly files: readonly ReviewFile[] }
 
 /** Said of a file whose text goes on. */
 export const CUT_NOTE = "only the beginning is shown"
@@ -32,7 +32,7 @@ export async function readDiff(
 }
 
 /** A file's change as it is given to a screen or a prompt. */
-export function fileReply(file: DiffFile, maxBytes?: number): DiffFileReply {
+export function fileReply(file: DiffFile, maxBytes?: number): ReviewFile {
   const { text, cut } = unifiedText(file, maxBytes)
   const note = noteOf(file, cut)
   return {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DiffFile } from "../../src/core/diff.ts"
 import { DEFAULT_OPTIONS, type Options } from "../../src/core/options.ts"
-import type { DiffFileReply } from "../../src/core/review-requests.ts"
+import type { ReviewFile } from "../../src/core/review-material.ts"
 import { ok } from "../../src/core/result.ts"
 import { columnOf, METADATA_VERSION, type TaskMeta } from "../../src/core/task.ts"
 import { makeHandlers, type Handlers } from "../../src/server/requests.ts"
@@ -54,7 +54,7 @@ export interface World {
   edit(worktree: string): void
   /** What every diff says of places, and what of each is there to read, where that matters. */
   changed: readonly DiffFile[]
-  shown?: readonly DiffFileReply[]
+  shown?: readonly ReviewFile[]
   task(sessionID: string): TaskMeta | undefined
   /** How many timers this process has set. */
   timers(process: Process): number

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest"
 import { runState } from "../../src/core/board.ts"
 import type { DiffFile } from "../../src/core/diff.ts"
 import type { Options } from "../../src/core/options.ts"
-import type { DiffFileReply } from "../../src/core/review-requests.ts"
+import type { ReviewFile } from "../../src/core/review-material.ts"
 import type { HelperRole, IntakeMeta, TaskMeta, ValidatorMeta } from "../../src/core/task.ts"
 import { storeAssessment } from "../../src/server/intake.ts"
 import { kaganTools } from "../../src/server/tools.ts"
@@ -301,7 +301,7 @@ describe("C084 the wrong session calls", () => {
 
 test("C086 a review that saw 12 of 300 files says so wherever its result stands", async () => {
   const play = new Play({ validator: { models: [], retries: 1, maxTokens: 30_000 } })
-  play.world.shown = Array.from({ length: 300 }, (_, n): DiffFileReply => ({
+  play.world.shown = Array.from({ length: 300 }, (_, n): ReviewFile => ({
     path: n === 299 ? "zz/last.ts" : `docs/part-${n}.md`,
     kind: "modified",
     insertions: 1,

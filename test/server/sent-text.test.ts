@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest"
 import { columnIn, makeWorld, plantTask, type World } from "../kit/model-world.ts"
-import { agreed, over, report } from "./supervisor-model.ts"
+import { agreed, bringToReview, over } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -23,16 +23,7 @@ async function queued() {
     say(() => process.handlers["task.move"]({ sessionID, to }))
   const [id, other] = [await plant(), await plant()]
   await move(id, "in_progress")
-  await world.advance(1_000)
-  world.edit(world.task(id)!.worktree)
-  process.run(() => process.end(id, "stop"))
-  await world.advance(2_000)
-  const reviewer = world.task(id)!.review!.validator!.sessionID!
-  await say(() => report(process, reviewer))
-  process.run(() => process.end(reviewer, "stop"))
-  await world.advance(2_000)
-  const rulings = [{ finding: "F1", disposition: "fix" as const }]
-  await say(() => process.handlers["findings.rule"]({ sessionID: id, rulings }))
+  await bringToReview(world, process, id, { disposition: "fix" })
   await move(other, "in_progress")
   await world.advance(1_000)
   const text = "Only what I wrote here."

@@ -1,28 +1,19 @@
 import { afterEach, expect, test, vi } from "vitest"
 import { splitTasks } from "../../src/core/assessment.ts"
-import type { Assessment, IntakePointer, TaskMeta } from "../../src/core/task.ts"
+import type { Assessment, TaskMeta } from "../../src/core/task.ts"
 import { storeAssessment } from "../../src/server/intake.ts"
 import { splitDraft, takePlaces } from "../../src/server/split.ts"
 import { boardStatistics, costsByTask } from "../../src/server/statistics.ts"
 import type { Session } from "../../src/shared/host.ts"
-import { makeWorld, plantTask, START, type World } from "../kit/model-world.ts"
+import { makeWorld, plantTask, type World } from "../kit/model-world.ts"
 import { sampleTask } from "../core/sample.ts"
-import { over } from "./supervisor-model.ts"
+import { agreed, over } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 120_000 })
 
 let world: World | undefined
 afterEach(() => world?.dispose())
 
-const waived: IntakePointer = {
-  state: "waived",
-  generation: 1,
-  attempt: 0,
-  required: 0,
-  answered: 0,
-  reason: "agreed",
-  at: START,
-}
 const assessment: Assessment = {
   understanding: "u",
   decisions: [{ question: "Which?", assumption: "This", required: true }],
@@ -82,10 +73,10 @@ test("a split starts nothing while a required decision is open, and is made once
 })
 
 test("the task goes to the archive, and who waited for it waits for the parts at its end", async () => {
-  const { play, process, id, world, meta } = await stage({ intake: waived })
+  const { play, process, id, world, meta } = await stage({ intake: agreed })
   const { project } = process.supervision
   const whole = meta().taskNumber
-  const waiting = await play(() => plantTask(process, { intake: waived, dependsOn: [whole, 40] }))
+  const waiting = await play(() => plantTask(process, { intake: agreed, dependsOn: [whole, 40] }))
   const ids = [
     await play(() => plantTask(process)),
     await play(() => plantTask(process)),
@@ -129,7 +120,7 @@ test("costs are told by what a session was for, sub-agents with the one that sta
 })
 
 test("the statistics of a board are read from what its tasks left behind", async () => {
-  const { play, process, id } = await stage({ intake: waived })
+  const { play, process, id } = await stage({ intake: agreed })
   await play(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" }))
   const read = await play(() => boardStatistics(process.supervision.project))
   expect(read).toMatchObject({ ok: true, value: { tasks: 1, left: 0 } })

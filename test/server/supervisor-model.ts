@@ -541,3 +541,23 @@ export const agreed: IntakePointer = {
   reason: "agreed",
   at: START,
 }
+
+/** Its agent changes a file and ends, the reviewer reports one thing, and it is ruled: a started task is in Review after that. */
+export async function bringToReview(
+  world: World,
+  process: Process,
+  id: string,
+  ruling: { readonly disposition: "fix" } | { readonly disposition: "intended"; readonly reason: string },
+): Promise<void> {
+  const say = <T>(work: () => Promise<T>) => over(world, process.run(work))
+  await world.advance(1_000)
+  world.edit(world.task(id)!.worktree)
+  process.run(() => process.end(id, "stop"))
+  await world.advance(2_000)
+  const reviewer = world.task(id)!.review!.validator!.sessionID!
+  await say(() => report(process, reviewer))
+  process.run(() => process.end(reviewer, "stop"))
+  await world.advance(2_000)
+  const rulings = [{ finding: "F1", ...ruling }]
+  await say(() => process.handlers["findings.rule"]({ sessionID: id, rulings }))
+}

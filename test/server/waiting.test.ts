@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from "vitest"
 import type { Options } from "../../src/core/options.ts"
 import type { TaskMeta } from "../../src/core/task.ts"
 import { columnIn, makeWorld, plantTask, type World } from "../kit/model-world.ts"
-import { agreed, over, report } from "./supervisor-model.ts"
+import { agreed, bringToReview, over } from "./supervisor-model.ts"
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -24,18 +24,9 @@ function begin(options: Partial<Options> = {}) {
 }
 
 /** A task that is in Review, with nothing open. */
-async function reviewed({ world, process, say, start }: ReturnType<typeof begin>, id: string) {
+async function reviewed({ world, process, start }: ReturnType<typeof begin>, id: string) {
   await start(id)
-  await world.advance(1_000)
-  world.edit(world.task(id)!.worktree)
-  process.run(() => process.end(id, "stop"))
-  await world.advance(2_000)
-  const reviewer = world.task(id)!.review!.validator!.sessionID!
-  await say(() => report(process, reviewer))
-  process.run(() => process.end(reviewer, "stop"))
-  await world.advance(2_000)
-  const rulings = [{ finding: "F1", disposition: "intended" as const, reason: "as it was asked for" }]
-  await say(() => process.handlers["findings.rule"]({ sessionID: id, rulings }))
+  await bringToReview(world, process, id, { disposition: "intended", reason: "as it was asked for" })
 }
 
 /** Nothing looks by itself until 15 s after this: the task that is queued sets the only timer. */
