@@ -96,6 +96,23 @@ describe("lines of several tones", () => {
     expect(text(13)).toBe("one two three")
     expect(text(10)).toBe("one two t…")
     expect(text(2)).toBe("o…")
+    expect(text(4)).toBe("one…")
+  })
+
+  test("also where a part exactly fills the line and more would follow; blanks are nothing that follows", () => {
+    const text = (parts: readonly string[], cells: number) =>
+      fitSegments(
+        parts.map((part) => ({ text: part })),
+        cells,
+      )
+        .map((segment) => segment.text)
+        .join("")
+    expect(text(["one", "two"], 3)).toBe("on…")
+    expect(text(["one", " ", "two"], 4)).toBe("one…")
+    expect(text(["日本", "two"], 4)).toBe("日…")
+    expect(text(["a", "b"], 1)).toBe("…")
+    expect(text(["one", "", " "], 3)).toBe("one")
+    expect(text(["one"], 3)).toBe("one")
   })
 
   test("hints are whole or away, and nothing is joined to nothing", () => {

@@ -107,13 +107,19 @@ describe("rows of a file", () => {
     expect(rowsOf([{ finding: on }], { split: true }).filter((row) => row.kind === "finding")).toHaveLength(3)
   })
 
-  test("a folded hunk keeps its head with its size; its findings stand above", () => {
-    const on = finding("F1", { location: { path: "a.ts", line: 43 }, citation: "verified" })
-    const rows = rowsOf([{ finding: on }], { folded: new Set([0]) })
-    expect(findingAt(rows, "F1")).toBe(0)
-    expect(rows.find((row) => row.kind === "hunk")).toMatchObject({ text: expect.stringContaining("3 changed lines") })
-    expect(rows.some((row) => codeOf(row)?.[0]?.new === 43)).toBe(false)
-  })
+  test.each([false, true])(
+    "a folded hunk keeps its head with its size, its findings right below (split: %s)",
+    (split) => {
+      const first = finding("F1", { location: { path: "a.ts", line: 43 }, citation: "verified" })
+      const second = finding("F2", { location: { path: "a.ts", line: 92 }, citation: "verified" })
+      const rows = rowsOf([{ finding: first }, { finding: second }], { folded: new Set([1]), split })
+      expect(codeOf(rows[findingAt(rows, "F1") - 1])?.at(-1)).toMatchObject({ new: 43 })
+      const at = findingAt(rows, "F2")
+      expect(rows[at - 1]).toMatchObject({ kind: "hunk", hunk: 1, text: expect.stringContaining("1 changed lines") })
+      expect(rows.some((row) => codeOf(row)?.at(-1)?.new === 92)).toBe(false)
+      expect(rows[0]).toMatchObject({ kind: "hunk", hunk: 0 })
+    },
+  )
 
   test("the cursor stops at each line and once at a box; keys name one row each", () => {
     const rows = rowsOf([{ finding: finding("F1", { detail: "a\nb" }) }])

@@ -45,8 +45,8 @@ export type Layout = {
 }
 
 /**
- * The rows of one file, findings below the lines that they cite. Those whose line is not shown stand above: none is
- * left out.
+ * The rows of one file, findings below the lines that they cite, or below the head of the folded hunk that holds them.
+ * Those whose line is not in the diff stand above: none is left out.
  */
 export function fileRows(lines: readonly PatchLine[], findings: readonly Judged[], layout: Layout): Row[] {
   const placed = new Set<string>()
@@ -72,8 +72,7 @@ export function fileRows(lines: readonly PatchLine[], findings: readonly Judged[
     } else {
       const sides = piece as Extract<Row, { kind: "code" }>["sides"]
       const shown = (sides as readonly (CodeLine | undefined)[]).filter((side) => side !== undefined)
-      if (layout.folded.has(shown[0]!.hunk)) continue
-      rows.push({ kind: "code", key: keyOf(shown.at(-1)!), sides })
+      if (!layout.folded.has(shown[0]!.hunk)) rows.push({ kind: "code", key: keyOf(shown.at(-1)!), sides })
       for (const side of new Set(shown)) takeBelow(side)
     }
   }

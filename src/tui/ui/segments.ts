@@ -11,19 +11,19 @@ export type Segment = {
   readonly command?: AnyCommandID
 }
 
-/** Displayable segments of at most `cells` cells together; the cut ends in `…`. */
+/** Displayable segments of at most `cells` cells together; where something that shows is left out, the cut ends in `…`. */
 export function fitSegments(segments: readonly Segment[], cells: number): Segment[] {
   const fitted: Segment[] = []
   let left = cells
   for (const [index, segment] of segments.entries()) {
-    if (left <= 0 || segment.text === "") continue
-    // A rest that shows nothing at all needs no room for its ellipsis.
-    const last = segments.slice(index + 1).every((rest) => rest.text === "")
-    const text = fit(segment.text, left)
+    if (left <= 0) break
+    if (segment.text === "") continue
+    const whole = fit(segment.text, left)
+    const isFull = width(whole) === left && segments.slice(index + 1).some((rest) => rest.text.trim() !== "")
+    const text = isFull ? fit(`${whole}…`, left) : whole
     fitted.push({ ...segment, text })
-    if (isCut(text, segment.text)) break
+    if (isFull || isCut(text, segment.text)) break
     left -= width(text)
-    if (!last && left === 0) break
   }
   return fitted
 }
