@@ -126,17 +126,22 @@ ${fenced(mark, sections)}`
   return { text, shown: material.shown, total: material.total, left: material.left }
 }
 
-/** The prompt of a wake, as the person would write it. `text`: their own words, for `tell`. */
+/**
+ * The prompt of a wake, as the person would write it. `text`: their own words, for `tell`; `found`: how many findings and
+ * comments a send back lists before it.
+ */
 export function workText(
   purpose: WakePurpose,
-  task: { readonly title: string; readonly taskNumber: number; readonly text?: string },
+  task: { readonly title: string; readonly taskNumber: number; readonly text?: string; readonly found?: number },
 ): string {
   const name = `#${task.taskNumber}`
   switch (purpose) {
     case "start":
       return `Please do task ${name}: ${oneLine(task.title)}`
     case "send_back":
-      return `Please fix what the review of task ${name} found (listed above).`
+      return task.found
+        ? `Please fix what the review of task ${name} found (listed above).`
+        : `Please go on with task ${name}: what is wanted stands above.`
     case "resume":
       return `Please go on with task ${name} where you stopped.`
     case "tell":
@@ -200,7 +205,11 @@ export function sendBackContext(input: SendBackContextInput): string {
     },
   ]
   const mark = markFor(input.nonce, textsOf(sections))
-  const text = `The review of task #${input.taskNumber} is done, iteration ${input.generation} begins. Fix every finding listed here, and nothing beyond; if one of them is wrong, say why instead of changing code for it.\n\n${fenced(mark, sections)}`
+  const order =
+    input.findings.length > 0
+      ? "Fix every finding listed here, and nothing beyond; if one of them is wrong, say why instead of changing code for it."
+      : "Do what the person's note says, and nothing beyond."
+  const text = `The review of task #${input.taskNumber} is done, iteration ${input.generation} begins. ${order}\n\n${fenced(mark, sections)}`
   return displayableLines(text).join("\n")
 }
 

@@ -4,7 +4,7 @@ import type { RequestFailure } from "../core/protocol.ts"
 import { readModel } from "../core/options.ts"
 import { err, ok, type Result } from "../core/result.ts"
 import { judgeMove, refusalText, type MoveFacts, type Refusal, type Verdict } from "../core/rules.ts"
-import { columnOf, STATUS_TITLE, workingSession, type Status, type Task, type TaskMeta } from "../core/task.ts"
+import { columnOf, STATUS_TITLE, toFix, workingSession, type Status, type Task, type TaskMeta } from "../core/task.ts"
 import type { Project } from "./project.ts"
 import { countInProgress, openDependencies } from "./queue.ts"
 import { dropSentText } from "./sent-text.ts"
@@ -93,7 +93,8 @@ export async function judgeWish(
     if (!outcome.ok) return denyMove(meta, wish, outcome.error, now)
     if (outcome.value.kind === "queued") return holdMove(meta, wish, outcome.value.text, { now, fresh })
     const purpose = from === "review" ? "send_back" : "start"
-    const text = workText(purpose, { title, taskNumber: meta.taskNumber })
+    const { findings, comments } = toFix(meta)
+    const text = workText(purpose, { title, taskNumber: meta.taskNumber, found: findings + comments })
     return acceptMove(meta, wish, { now, seed: project.seed(), fresh }, text)
   })
   if (!updated.ok) return failed(updated.error.text)

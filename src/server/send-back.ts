@@ -21,8 +21,8 @@ export async function previewSendBack(
   project: Project,
   { meta, title }: Task,
 ): Promise<Result<ReplyOf<"sendBack.preview">, RequestFailure>> {
-  const prompt = workText("send_back", { title, taskNumber: meta.taskNumber })
   const { findings, comments } = toFix(meta)
+  const prompt = workText("send_back", { title, taskNumber: meta.taskNumber, found: findings + comments })
   if (findings + comments === 0) return ok({ text: "", prompt })
   const text = await sendBackText(project, meta, meta.generation)
   return text.ok ? ok({ text: text.value, prompt }) : failed(text.error.text)

@@ -267,7 +267,12 @@ describe("the working session", () => {
   test("prompts are one readable sentence", () => {
     const task = { title: "Add a\ngreeting", taskNumber: 12 }
     expect(workText("start", task)).toBe("Please do task #12: Add a greeting")
-    expect(workText("send_back", task)).toContain("#12")
+    expect(workText("send_back", { ...task, found: 2 })).toBe(
+      "Please fix what the review of task #12 found (listed above).",
+    )
+    expect(workText("send_back", { ...task, found: 0 })).toBe(
+      "Please go on with task #12: what is wanted stands above.",
+    )
     expect(workText("resume", task)).toContain("#12")
     expect(workText("tell", { ...task, text: "Use tabs,\nplease." })).toBe("Use tabs,\nplease.")
   })
@@ -300,5 +305,13 @@ describe("the working session", () => {
     )
     expect(context).toContain("Keep it small.")
     expect(context).toContain("iteration 2 begins")
+    expect(context).toContain("Fix every finding listed here")
+  })
+
+  test("a note alone is sent back as one: no finding is spoken of", () => {
+    const context = sendBackContext({ taskNumber: 12, generation: 2, findings: [], note: "Keep it small.", nonce })
+    expect(context).toContain("Do what the person's note says")
+    expect(context).toContain("Keep it small.")
+    expect(context).not.toMatch(/finding/i)
   })
 })

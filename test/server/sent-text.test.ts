@@ -85,3 +85,28 @@ test("one that never began, because the process died in between, does not go wit
   expect(told()).toContain("A thing")
   expect(told()).not.toContain("Only what I wrote here.")
 })
+
+test("words alone are sent back without speaking of findings, as the preview says", async () => {
+  const world = makeWorld({ seed: 5 })
+  worlds.push(world)
+  const process = world.start()
+  await world.settle()
+  const say = <T>(work: () => Promise<T>) => over(world, process.run(work))
+  const id = await say(() => plantTask(process, { intake: agreed }))
+  await say(() => process.handlers["task.move"]({ sessionID: id, to: "in_progress" }))
+  await bringToReview(world, process, id, { disposition: "intended", reason: "That is how it should be" })
+  const preview = await say(() => process.handlers["sendBack.preview"]({ sessionID: id }))
+  const prompt = preview.ok ? preview.value.prompt : ""
+  expect(prompt).toContain("what is wanted stands above")
+  await say(() =>
+    process.handlers["task.sendBack"]({ sessionID: id, note: "Name it after what it does.", mode: "continue" }),
+  )
+  await world.advance(20_000)
+  const said = (world.db.transcripts.get(id) ?? [])
+    .flatMap(({ parts }) => parts.map((part) => ("text" in part ? part.text : "")))
+    .slice(-3)
+    .join("\n")
+  expect(said).toContain("Name it after what it does.")
+  expect(said).toContain(prompt)
+  expect(said).not.toMatch(/listed (above|here)/)
+})
