@@ -1,6 +1,4 @@
-import type { BoxRenderable } from "@opentui/core"
-import { useTerminalDimensions } from "@opentui/solid"
-import { createEffect, createMemo, createSignal, For, Match, onCleanup, onMount, Show, Switch, untrack } from "solid-js"
+import { createEffect, createMemo, For, onCleanup, onMount, Show, untrack } from "solid-js"
 import { displayable } from "../../core/text.ts"
 import { STATUS_TITLE, STATUSES } from "../../core/task.ts"
 import { useApp } from "../app.tsx"
@@ -8,6 +6,7 @@ import { NoticeOverlay } from "../notice-overlay.tsx"
 import { TourBox } from "../tour.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
+import { createRoom, WholeRoom } from "../ui/room.tsx"
 import { joined, justify, type Segment } from "../ui/segments.ts"
 import { makingState } from "./card.tsx"
 import { Column, columnCount, columnExtra } from "./column.tsx"
@@ -23,10 +22,8 @@ import { layoutOf, visibleColumns, type Layout } from "./layout.ts"
 /** The board's screen. */
 export function BoardScreen(props: { readonly commands: Commands }) {
   const app = useApp()
-  const terminal = useTerminalDimensions()
-  const [measured, setMeasured] = createSignal<{ width: number; height: number }>()
-  let root: BoxRenderable | undefined
-  const size = () => measured() ?? terminal()
+  const room = createRoom()
+  const size = room.size
   const layout = createMemo(() => layoutOf(size(), app.pane() !== undefined))
 
   onMount(() => app.opened())
@@ -46,37 +43,21 @@ export function BoardScreen(props: { readonly commands: Commands }) {
   })
 
   return (
-    <box
-      ref={(it: BoxRenderable) => (root = it)}
-      flexGrow={1}
-      flexDirection="column"
-      overflow="hidden"
-      backgroundColor={app.theme().background}
-      onSizeChange={() => root && setMeasured({ width: root.width, height: root.height })}
-    >
-      <Switch>
-        <Match when={layout().kind === "tiny"}>
-          <text fg={app.theme().textMuted} wrapMode="word">
-            Kagan needs 20×8 cells.
-          </text>
-        </Match>
-        <Match when={layout().kind === "board"}>
-          <Guarded name="board">
-            <Head commands={props.commands} width={size().width} layout={layout() as BoardLayout} />
-            <Body commands={props.commands} layout={layout() as BoardLayout} hand={hand} width={size().width} />
-          </Guarded>
-          <Guarded name="footer" line>
-            <Footer commands={props.commands} width={size().width} />
-          </Guarded>
-          <Guarded name="tour">
-            <TourBox width={size().width} bottom={1} />
-          </Guarded>
-          <Guarded name="notices">
-            <NoticeOverlay width={size().width} bottom={2} />
-          </Guarded>
-        </Match>
-      </Switch>
-    </box>
+    <WholeRoom room={room}>
+      <Guarded name="board">
+        <Head commands={props.commands} width={size().width} layout={layout() as BoardLayout} />
+        <Body commands={props.commands} layout={layout() as BoardLayout} hand={hand} width={size().width} />
+      </Guarded>
+      <Guarded name="footer" line>
+        <Footer commands={props.commands} width={size().width} />
+      </Guarded>
+      <Guarded name="tour">
+        <TourBox width={size().width} bottom={1} />
+      </Guarded>
+      <Guarded name="notices">
+        <NoticeOverlay width={size().width} bottom={2} />
+      </Guarded>
+    </WholeRoom>
   )
 }
 

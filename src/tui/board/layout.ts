@@ -2,6 +2,9 @@ import { STATUSES, type Status } from "../../core/task.ts"
 
 export type Size = { readonly width: number; readonly height: number }
 
+/** Too small for anything to be read. */
+export const isTiny = ({ width, height }: Size): boolean => width < 20 || height < 8
+
 /** Where everything stands, from the size alone. */
 export type Layout =
   | { readonly kind: "tiny" }
@@ -26,7 +29,7 @@ const HEAD = 1
 const FOOT = 1
 
 export function layoutOf({ width, height }: Size, details: boolean): Layout {
-  if (width < 20 || height < 8) return { kind: "tiny" }
+  if (isTiny({ width, height })) return { kind: "tiny" }
   const body = height - HEAD - FOOT
   const side = !details ? undefined : width >= 120 ? "right" : height >= 20 ? "below" : "instead"
   const pane: Pane | undefined =

@@ -1,6 +1,4 @@
-import type { BoxRenderable } from "@opentui/core"
-import { useTerminalDimensions } from "@opentui/solid"
-import { createEffect, createSignal, Match, onCleanup, onMount, Show, Switch } from "solid-js"
+import { createEffect, Match, onCleanup, onMount, Show, Switch } from "solid-js"
 import { partText, plural } from "../../core/board.ts"
 import { useApp, type App } from "../app.tsx"
 import type { Commands } from "../board/commands.tsx"
@@ -10,6 +8,7 @@ import type { Card } from "../board/store.tsx"
 import { NoticeOverlay } from "../notice-overlay.tsx"
 import { Guarded } from "../ui/boundary.tsx"
 import { Line } from "../ui/line.tsx"
+import { createRoom, WholeRoom } from "../ui/room.tsx"
 import { cellsOf, joined, justify, wholeParts, type Segment } from "../ui/segments.ts"
 import { DiffPane } from "./diff-pane.tsx"
 import { FileList } from "./list.tsx"
@@ -23,11 +22,9 @@ export function ReviewScreen(props: {
   readonly highlight?: Highlighter
 }) {
   const app = useApp()
-  const terminal = useTerminalDimensions()
-  const [measured, setMeasured] = createSignal<{ width: number; height: number }>()
+  const room = createRoom()
+  const size = room.size
   const review = createReview(app, props.commands, props.sessionID, props.highlight)
-  let root: BoxRenderable | undefined
-  const size = () => measured() ?? terminal()
 
   onMount(() => app.opened())
   onCleanup(() => app.left())
@@ -57,18 +54,8 @@ export function ReviewScreen(props: {
   })
 
   return (
-    <box
-      ref={(it: BoxRenderable) => (root = it)}
-      flexGrow={1}
-      flexDirection="column"
-      overflow="hidden"
-      backgroundColor={app.theme().background}
-      onSizeChange={() => root && setMeasured({ width: root.width, height: root.height })}
-    >
+    <WholeRoom room={room}>
       <Switch>
-        <Match when={size().width < 20 || size().height < 8}>
-          <text fg={app.theme().textMuted}>Kagan needs 20×8 cells.</text>
-        </Match>
         <Match when={review.card() === undefined}>
           <text fg={app.theme().textMuted}>This task is not on the board any more. q goes back.</text>
         </Match>
@@ -98,7 +85,7 @@ export function ReviewScreen(props: {
           </Guarded>
         </Match>
       </Switch>
-    </box>
+    </WholeRoom>
   )
 }
 
