@@ -5,6 +5,8 @@ import { checkout } from "../kit/sandbox.ts"
 
 /** How many rows of each kind the gate and injection are held to. */
 const ROWS = { R: 35, G: 55, P: 10, I: 41 } as const
+/** How many facts of the host were measured for it. */
+const FACTS = 22
 const FOLDERS = ["test/shared", "test/guards", "test/host", "test/core"]
 const PAGES = ["docs/decisions/prompt-gate.md", "docs/decisions/injection.md"]
 
@@ -34,4 +36,14 @@ test("every row of the gate and of injection has a test of its name, or a reason
   )
   expect(all.filter((row) => !tests.has(row) && !excused.includes(row))).toEqual([])
   expect(excused.filter((row) => !all.includes(row))).toEqual([])
+})
+
+test("every measured fact that the gate rests on has a contract test of its name", () => {
+  const folder = "test/host/contract"
+  const titles = readdirSync(join(checkout, folder))
+    .filter((name) => name.endsWith(".test.ts"))
+    .flatMap((name) => [...read(`${folder}/${name}`).matchAll(/\bfact\(\s*"([^"]+)"/g)].map(([, rows]) => rows!))
+  const known = new Set(titles.flatMap((rows) => rows.match(/\bM\d{1,2}\b/g) ?? []))
+  const all = Array.from({ length: FACTS }, (_, n) => `M${n + 1}`)
+  expect(all.filter((row) => !known.has(row))).toEqual([])
 })

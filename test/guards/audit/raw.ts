@@ -76,7 +76,17 @@ export function rawTypes({ checker, program }: Audited, watched: Watched, names:
   }
   const carries = (type: ts.Type) => carriesAt(type, depthLimit)
 
-  const vague = ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.NonPrimitive
+  /** `never` is a cast, after which it is taken for anything. */
+  const vague = ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.NonPrimitive | ts.TypeFlags.Never
+
+  /** What a promise, a list or a map of both kinds holds. */
+  function held(source: ts.Type, target: ts.Type): [ts.Type, ts.Type][] {
+    const isReference = (type: ts.Type): type is ts.TypeReference =>
+      !!(type.flags & ts.TypeFlags.Object) && !!((type as ts.ObjectType).objectFlags & ts.ObjectFlags.Reference)
+    if (!isReference(source) || !isReference(target) || source.target !== target.target) return []
+    const wanted = checker.getTypeArguments(target)
+    return checker.getTypeArguments(source).flatMap((given, at) => (wanted[at] ? [[given, wanted[at]]] : []))
+  }
 
   function losesAt(source: ts.Type, target: ts.Type, depth: number): boolean {
     if (source === target || depth < 0 || !carriesAt(source, depth)) return false
@@ -87,6 +97,7 @@ export function rawTypes({ checker, program }: Audited, watched: Watched, names:
     }
     if (source.isUnion()) return source.types.some((one) => losesAt(one, target, depth))
     if (!(target.flags & ts.TypeFlags.StructuredType)) return false
+    if (held(source, target).some(([given, wanted]) => losesAt(given, wanted, depth - 1))) return true
     const properties = target.getProperties()
     const empty = properties.length === 0 && target.getCallSignatures().length === 0
     if (empty || target.getStringIndexType()) return true

@@ -130,6 +130,8 @@ export function reach(
     if (!(source.flags & (ts.TypeFlags.StructuredType | ts.TypeFlags.TypeParameter)) || !raw.carries(source)) return
     if (isOpened(node) || isWeakKey(checker, node)) return
     const target = targetOf(node)
+    // What is thrown is caught as anything.
+    if (ts.isThrowStatement(node.parent)) return report("escape", checker.typeToString(source), node)
     const literal = ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node)
     if (literal && target && !isVague(target)) return
     if (isReflected(node) && raw.isRaw(source)) report("escape", checker.typeToString(source), node)

@@ -16,6 +16,9 @@ const sdkModule = /^@opencode-ai\/sdk(?:\/|$)/
 const networkModule = /^(?:node:)?(?:https?|http2|net|tls|undici)$/
 const networkNames = new Set(["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "connect"])
 const codeNames = new Set(["eval", "Function"])
+/** What loads a module by a name, under a name of its own. */
+const loaderNames = new Set(["createRequire", "getBuiltinModule"])
+const commandNames = new Set(["dispatchCommand", "runCommand", "trigger"])
 /** Commands of the host's own screen that send what stands in the prompt, or work on the session at hand. */
 const turnCommands =
   /^(?:prompt|input|session|dialog\.prompt|stash|messages)\.(?:submit|compact|shell|init|undo|redo|background|interrupt|run)|prompt\.submit/
@@ -47,14 +50,39 @@ export function steer({ checker, program }: Audited, file: ts.SourceFile, report
   }
 
   function timing(name: ts.PropertyName | ts.BindingName, value: ts.Expression | undefined, node: ts.Node): void {
-    if (!value || !(ts.isIdentifier(name) || ts.isStringLiteral(name)) || !noTime.test(name.text)) return
-    const options = ts.isConditionalExpression(value) ? [value.whenTrue, value.whenFalse] : [value]
-    if (options.some((one) => (constantNumber(checker, one) ?? 1) <= 0)) report("no time", name.text, node)
+    if (!value) return
+    const given = ts.isComputedPropertyName(name) ? constantText(checker, name.expression) : name.getText()
+    const key = given.replaceAll(/^["'`]|["'`]$/g, "")
+    if (noTime.test(key) && options(value).some((one) => (constantNumber(checker, one) ?? 1) <= 0))
+      report("no time", key, node)
+  }
+
+  /** The values that an expression chooses among. */
+  function options(value: ts.Expression): ts.Expression[] {
+    if (ts.isParenthesizedExpression(value)) return options(value.expression)
+    if (ts.isConditionalExpression(value)) return [value.whenTrue, value.whenFalse].flatMap(options)
+    const chosen = ts.isBinaryExpression(value) && /^(?:\?\?|\|\||&&)$/.test(value.operatorToken.getText())
+    return chosen ? [value.left, value.right].flatMap(options) : [value]
+  }
+
+  /** A command is said where it is called: one that goes by another name says nothing of what it will be given. */
+  function handedOn(node: ts.PropertyAccessExpression | ts.ElementAccessExpression | ts.BindingElement): void {
+    const key = ts.isPropertyAccessExpression(node)
+      ? node.name
+      : ts.isElementAccessExpression(node)
+        ? node.argumentExpression
+        : (node.propertyName ?? node.name)
+    const name = ts.isIdentifier(key) ? key.text : ts.isExpression(key) ? constantText(checker, key) : ""
+    if (!commandNames.has(name) || (ts.isPropertyAccessExpression(node) && isCallee(node))) return
+    const holder = checker.getTypeAtLocation(ts.isBindingElement(node) ? node.parent : node.expression)
+    const [declared] = checker.getNonNullableType(holder).getProperty(name)?.declarations ?? []
+    if (declared && /\/node_modules\/@open(?:code-ai|tui)\//.test(declared.getSourceFile().fileName))
+      report("command", `${name} under another name`, node)
   }
 
   function command(node: ts.CallExpression): void {
     if (!ts.isPropertyAccessExpression(node.expression)) return
-    if (!["dispatchCommand", "runCommand", "trigger"].includes(node.expression.name.text)) return
+    if (!commandNames.has(node.expression.name.text)) return
     const [first] = node.arguments
     if (!first) return
     const type = checker.getTypeAtLocation(first)
@@ -90,6 +118,23 @@ export function steer({ checker, program }: Audited, file: ts.SourceFile, report
     } else if (ts.isPropertyAccessExpression(node)) {
       const name = ts.isIdentifier(node.name) ? globalOf(node.name) : undefined
       if (name && networkNames.has(name) && isGlobalObject(node.expression)) report("request", name, node)
+      if (loaderNames.has(node.name.text)) report("code from text", node.name.text, node)
+      handedOn(node)
+    } else if (ts.isElementAccessExpression(node)) {
+      const name = constantText(checker, node.argumentExpression)
+      if (networkNames.has(name) && isGlobalObject(node.expression)) report("request", name, node)
+      if (loaderNames.has(name)) report("code from text", name, node)
+      handedOn(node)
+    } else if (ts.isBindingElement(node)) {
+      const name = (node.propertyName ?? node.name).getText()
+      const from = node.parent.parent
+      const ofGlobal = ts.isVariableDeclaration(from) && from.initializer && isGlobalObject(from.initializer)
+      if (networkNames.has(name) && ofGlobal) report("request", name, node)
+      if (loaderNames.has(name)) report("code from text", name, node)
+      handedOn(node)
+    } else if (ts.isImportSpecifier(node)) {
+      const name = (node.propertyName ?? node.name).text
+      if (loaderNames.has(name)) report("code from text", name, node)
     }
     if (ts.isPropertyAssignment(node)) timing(node.name, node.initializer, node)
     else if (ts.isShorthandPropertyAssignment(node)) timing(node.name, shorthand(checker, node), node)
@@ -125,6 +170,10 @@ function isNamePosition(node: ts.Identifier): boolean {
   if (ts.isTypeQueryNode(parent) || ts.isTypeReferenceNode(parent) || ts.isQualifiedName(parent)) return true
   if (ts.isBindingElement(parent)) return parent.propertyName === node || parent.name === node
   return (parent as { name?: ts.Node }).name === node && !ts.isShorthandPropertyAssignment(parent)
+}
+
+function isCallee(node: ts.Expression): boolean {
+  return ts.isCallExpression(node.parent) && node.parent.expression === node
 }
 
 function isGlobalObject(node: ts.Expression): boolean {

@@ -30,6 +30,14 @@ beforeAll(async () => {
         p.state.storeInChat = undefined
         await store(input.sessionID, "stored in chat.message")
       })
+      p.on("chat.message", async (input) => {
+        if (p.state.holdChat !== input.sessionID) return
+        p.state.holdChat = undefined
+        const { promise, resolve } = Promise.withResolvers<void>()
+        p.state.letChat = resolve
+        p.record("held in chat.message", { sessionID: input.sessionID })
+        await promise
+      })
     },
   })
 })
@@ -241,6 +249,38 @@ fact("M11", "a message id lower than the existing ones still gets its turn", asy
   await turn(id, "late in an early name", { messageID: "msg_000000000001aaaaaaaaaaaaaa" })
   expect(requests("late in an early name").length).toBe(1)
   return "1 request"
+})
+
+fact("M20", "a noReply message that loses the race against a prompt to an idle session costs a request", async () => {
+  const id = await create()
+  const gate = held()
+  await say(id, "the prompt was first")
+  // The race as the host sees it when the message is late: the first request is on its way.
+  await asked("the prompt was first")
+  await store(id, "stored behind the prompt")
+  gate.let()
+  await idle(id)
+  expect(requests("the prompt was first").map((request) => request.lastUser)).toEqual([
+    "the prompt was first",
+    "stored behind the prompt",
+  ])
+  return "2 requests instead of 1"
+})
+
+fact("M20", "one that is stored while the prompt still waits in chat.message costs none", async () => {
+  const id = await create()
+  const half = await bench.probe.server(bench.box.repo.dir)
+  await half.run((p, session) => void (p.state["holdChat"] = session), id)
+  await say(id, "the prompt waits")
+  await bench.probe.waitFor((one) => one.type === "held in chat.message" && one["sessionID"] === id)
+  await store(id, "stored before the prompt")
+  expect(await texts(id)).toEqual(["user: stored before the prompt"])
+  await half.run((p) => p.state["letChat"]())
+  await idle(id)
+  // The prompt's id was made before the hook, so that the message stands behind it all the same.
+  expect(requests("the prompt waits").map((request) => request.lastUser)).toEqual(["stored before the prompt"])
+  expect(await texts(id)).toEqual(["user: the prompt waits", "user: stored before the prompt", "assistant: Done."])
+  return "1 request, which has both messages; the stored one stands behind the prompt"
 })
 
 fact("M21", "a noReply send inside chat.message does not deadlock and becomes the last user message", async () => {

@@ -137,4 +137,58 @@ export const further: readonly Snippet[] = [
       export const either = (yes: boolean) => ({ postDispatchHoldMs: yes ? 250 : 0 })`,
     finds: ["no time: postDispatchHoldMs ×9"],
   },
+  {
+    name: "no time, chosen or named by a key",
+    code: `const hold = "postDispatchHoldMs"
+      export const short = { [hold]: 0 }
+      export const left = (given?: number) => ({ postDispatchHoldMs: given ?? 0, settleMs: given || (0) })`,
+    finds: ["no time: postDispatchHoldMs ×2", "no time: settleMs"],
+  },
+  {
+    name: "a command under another name",
+    code: `import { api } from "./given.ts"
+      const { dispatchCommand: dispatch } = api.keymap
+      const bound = api.keymap.dispatchCommand.bind(api.keymap)
+      export const one = () => dispatch("prompt.submit")
+      export const two = () => bound("prompt.submit")
+      export const three = () => api.keymap["dispatchCommand"]("prompt.submit")
+      export const four = () => api.keymap.dispatchCommand.call(api.keymap, "prompt.submit")`,
+    finds: ["command: dispatchCommand under another name ×4"],
+  },
+  {
+    name: "a module loaded under a name of its own",
+    code: `import { createRequire as make } from "node:module"
+      const load = make(import.meta.url)
+      export const one = () => load("@opencode-ai/sdk")
+      export const two = () => process.getBuiltinModule("node:http")
+      export const three = () => process["getBuiltinModule"]("node:http")
+      export const four = ({ getBuiltinModule: get } = process) => get("node:http")`,
+    finds: ["code from text: createRequire", "code from text: getBuiltinModule ×3"],
+  },
+  {
+    name: "the network, taken from the global object",
+    code: `const { fetch: ask } = globalThis
+      export const one = () => ask("http://127.0.0.1")
+      export const two = () => globalThis["fetch"]("http://127.0.0.1")`,
+    finds: ["request: fetch ×2"],
+  },
+  {
+    name: "out of sight in a promise, a throw, a cast to never",
+    code: `import { client } from "./given.ts"
+      export const later: Promise<unknown> = Promise.resolve(client.session)
+      export const thrown = () => {
+        throw client.session
+      }
+      export const cast: Record<string, unknown> = client.session as never`,
+    finds: ["escape: Promise<Session2>", "escape: Session2 ×2"],
+  },
+  {
+    name: "the gate, passed on and used from there",
+    code: `import * as gate from "../src/shared/prompt-async-gate.ts"
+      export { promptAsyncAfterSessionIdle as wake } from "../src/shared/prompt-async-gate.ts"
+      export const one = (given: never) => gate["promptAfterSessionIdle"](given)
+      export const two = async (given: never) =>
+        (await import("../src/shared/prompt-async-gate.ts")).storeContext(given)`,
+    finds: ["entrance: promptAfterSessionIdle", "entrance: storeContext"],
+  },
 ]
