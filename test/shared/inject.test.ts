@@ -54,6 +54,9 @@ describe("when it is stored", () => {
     world.tell(S, "late")
     await later(world, 60_000)
     expect(world.sends).toEqual([])
+    expect([world.inject.waiting(S), world.inject.waiting(S, "note"), world.inject.waiting(S, "board")]).toEqual([
+      1, 1, 0,
+    ])
     world.endTurn(S)
     await later(world)
     expect(world.contexts(S)).toEqual(["late"])
@@ -381,8 +384,11 @@ describe("bounds", () => {
     ["too_long", "x".repeat(MAX_CHARS + 1)],
   ])("refuses what is %s", (kind, text) => {
     const world = makeInjectWorld()
-    expect(world.tell(S, text)).toMatchObject({ ok: false, error: { kind } })
+    expect(world.tell(S, text, "board:facts")).toMatchObject({ ok: false, error: { kind } })
     expect(world.journal(S)).toEqual([])
+    const [line, ...more] = world.logs
+    expect([line?.level, line?.extra.source, more]).toEqual(["error", "board:facts", []])
+    expect(line?.message).toContain("not accepted")
   })
 })
 

@@ -265,6 +265,15 @@ describe("what the host answers", () => {
     expect(world.clock.pending()).toBe(0)
   })
 
+  it("G18 a session that the check finds gone is buried as well", async () => {
+    const world = makeWorld()
+    world.session(S).gone = true
+    expect(await now(await woken(world, S))).toEqual({ status: "rejected", httpStatus: 404 })
+    const asked = world.asks.length
+    expect(await now(world.wake(S))).toEqual({ status: "blocked", reason: "deleted" })
+    expect([world.asks.length, world.sends.length]).toEqual([asked, 0])
+  })
+
   it("G19 400 rejects; after 500 the transcript is asked before anything is sent again", async () => {
     const world = makeWorld()
     world.outcome = 400
@@ -385,6 +394,21 @@ describe("after the send", () => {
     expect(sharedSlots().slots.size).toBe(0)
   })
 
+  it("G24 limbo: once its turn was seen to end the transcript is asked at once", async () => {
+    const world = makeWorld()
+    world.held = true
+    await woken(world, S, "a:1", { intent })
+    world.sends[0]!.land()
+    await world.clock.advance(30_000)
+    expect(await status(world.wake(S))).toBe("reserved")
+    world.endTurn(S)
+    await world.clock.advance(150 + 249)
+    expect(await status(world.wake(S))).toBe("reserved")
+    await world.clock.advance(1)
+    expect(sharedSlots().slots.size).toBe(0)
+    expect(world.clock.pending()).toBe(0)
+  })
+
   it("G25 limbo: a late success is one message, and no second send", async () => {
     const world = makeWorld()
     world.held = true
@@ -502,6 +526,17 @@ describe("release", () => {
     const next = world.wake(S, "b:1")
     expect(await isPending(next)).toBe(true)
     expect(world.maxInFlight).toBe(1)
+  })
+
+  it("G31 of a turn that was seen to run: the session stays its own until the end", async () => {
+    const world = makeWorld()
+    await woken(world, S, "a:1")
+    expect(releasePromptAsyncReservation(S, { reservedBy: "a:1" })).toBe(true)
+    expect(sharedSlots().slots.get(S)).toMatchObject({ turn: { source: "a:1" } })
+    world.endTurn(S)
+    await world.clock.advance(150)
+    expect(sharedSlots().slots.size).toBe(0)
+    expect(world.clock.pending()).toBe(0)
   })
 
   it("G33 who comes late touches nobody else's reservation", async () => {
@@ -656,6 +691,20 @@ describe("what happens to the session", () => {
     await world.clock.advance(1_000)
     expect(seen).toEqual([])
     expect(world.clock.pending()).toBe(0)
+  })
+
+  it("G42 a fence while the host is asked: nothing more is asked in that directory", async () => {
+    const world = makeWorld()
+    world.session(S).directory = "/elsewhere/wt"
+    const real = world.host.session
+    world.host.session = async (id) => {
+      world.state.fence("/elsewhere/wt")
+      return real(id)
+    }
+    const result = await woken(world, S, "a:1", { directory: "/plugin" })
+    expect(["active", "blocked"]).toContain(await status(result))
+    expect(world.asks).toEqual([`session ${S}`, "statuses /plugin"])
+    expect(world.sends).toEqual([])
   })
 
   it("G43 a fence of one directory leaves the others alone", async () => {
@@ -852,6 +901,15 @@ describe("storeContext", () => {
     expect(sharedSlots().slots.size).toBe(0)
     expect(world.session(S).requests).toBe(0)
     expect(world.clock.pending()).toBe(0)
+  })
+
+  it("G18 finds the session gone: it is buried", async () => {
+    const world = makeWorld()
+    world.session(S).gone = true
+    expect(await now(store(world, "idle"))).toEqual({ status: "blocked", reason: "deleted" })
+    const asked = world.asks.length
+    expect(await now(world.wake(S))).toEqual({ status: "blocked", reason: "deleted" })
+    expect([world.asks.length, world.sends.length]).toEqual([asked, 0])
   })
 
   it("G53 is no turn: a wake is still owed, and goes through", async () => {
