@@ -106,7 +106,14 @@ describe("triage", () => {
     await tui.waitFor("F12 uncertainty · low · 2/10 · line not in diff")
     await tui.press("i")
     await tui.waitFor("12 of 12 ruled")
-    await command(tui, "kagan.review.approve", '3 findings are ruled "fix"')
+    const refusal = '3 findings are ruled "fix"'
+    await command(tui, "kagan.review.approve", refusal)
+    // The notice goes first; the review stays.
+    await command(
+      tui,
+      "kagan.review.dismiss",
+      (screen) => !screen.includes(refusal) && screen.includes("12 of 12 ruled"),
+    )
   })
 
   test("c comments on a line, a range and the task; a draft outlives Esc", async () => {

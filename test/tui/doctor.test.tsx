@@ -38,6 +38,23 @@ describe("the doctor", () => {
     await expect(stage.lines().join("\n")).toMatchFileSnapshot(`frames/doctor-${width}x${height}.txt`)
   })
 
+  test("each sign has the colour of its level, and the words do not", async () => {
+    stage = await openStage({ width: 160, height: 45, answers: { "doctor.run": () => REPORT } })
+    stage.commands.enter("kagan.doctor.open")
+    await stage.settle()
+    const theme = stage.app.theme()
+    const lines = stage.spans().lines.map(({ spans }) => spans)
+    const signOf = (text: string) => {
+      const spans = lines.find((line) => line.some((span) => span.text.includes(text)))!
+      const at = spans.findIndex((span) => span.text.includes(text))
+      expect(spans[at]!.fg).toEqual(theme.text)
+      return spans.slice(0, at).findLast((span) => span.text.trim() !== "")?.fg
+    }
+    expect(signOf("git does not know")).toEqual(theme.error)
+    expect(signOf("the lock is held")).toEqual(theme.warning)
+    expect(signOf("OpenCode 1.18.33")).toEqual(theme.success)
+  })
+
   test("Enter mends what can be mended, and looks again; on anything else it does nothing", async () => {
     let report = REPORT
     stage = await openStage({

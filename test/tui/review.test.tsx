@@ -366,6 +366,58 @@ describe("the review screen", () => {
     screen.shows("╭ Backlog")
   })
 
+  test("Esc takes away the notices first and leaves the review then; q leaves it at once", async () => {
+    const screen = await open({})
+    screen.app.tell({ level: "error", text: "it went wrong" })
+    await screen.settle()
+    screen.shows("it went wrong")
+    await screen.press("esc")
+    screen.showsNot("it went wrong")
+    expect(screen.host.route().name).toBe("kagan.review")
+    await screen.press("esc")
+    expect(screen.host.route().name).toBe("kagan.board")
+  })
+
+  /** A review whose file answers only when it is let go. */
+  async function late() {
+    const gate = Promise.withResolvers<void>()
+    const answers = reading()
+    const screen = await open({
+      sessions: [inReview(26, "Late", { findings: 0 })],
+      facts: [],
+      answers: {
+        "review.file": async (request) => {
+          await gate.promise
+          return answers["review.file"](request)
+        },
+      },
+    })
+    return {
+      screen,
+      async arrive() {
+        gate.resolve()
+        await screen.settle()
+      },
+    }
+  }
+  test("moves that were pressed before the lines were there are made when they are", async () => {
+    const { screen, arrive } = await late()
+    await screen.press("J", "j")
+    await arrive()
+    await screen.press("V", "c")
+    screen.shows("Comment on src/webhooks/deliver.ts:91")
+  })
+
+  test("moves that wait are given up by whatever else is done; a comment waits for its line", async () => {
+    const { screen, arrive } = await late()
+    await screen.press("J", "j", "c")
+    screen.shows("its lines are being read")
+    expect(screen.host.dialogs()).toBe(0)
+    await arrive()
+    await screen.press("j", "V", "c")
+    screen.shows("Comment on src/webhooks/deliver.ts:41")
+  })
+
   test("a task that is gone is said, not crashed on", async () => {
     const screen = await open({ sessions: [] })
     screen.shows("not on the board any more")

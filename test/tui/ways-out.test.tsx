@@ -89,6 +89,28 @@ test("a draft's keys", () => {
   for (const { key } of WAYS_OUT.draft) expect(stage.commands.when(commandOf(key)!.id)).toBeUndefined()
 })
 
+test("X is offered where what would be stopped is still wanted, and not for the end of a helper that has reported", async () => {
+  const decisions = [{ question: "Which?", assumption: "This.", required: true }]
+  const open = (state: "running" | "done") => {
+    const helper = { state, sessionID: "ses_i1", generation: 1, attempt: 1, at: START, required: 1, answered: 0 }
+    const meta = { ...sampleMeta({}), sessionID: "ses_1", taskNumber: 1, intake: helper } as never
+    return openStage({
+      sessions: [session("ses_1", "Asks", meta), intakeOf(1, { decisions })],
+      facts: [{ ...shownFacts({}), sessionID: "ses_1", helper: { kind: "busy", since: START } } as never],
+    })
+  }
+  for (const [state, kind, isOffered] of [
+    ["running", "intake_running", true],
+    ["done", "needs_answers", false],
+  ] as const) {
+    const screen = await open(state)
+    const card = screen.app.board.card("ses_1")!
+    expect(card.run().kind).toBe(kind)
+    expect(screen.commands.when("kagan.stop", card) === undefined).toBe(isOffered)
+    screen.close()
+  }
+})
+
 test("every state is walked", () => {
   const walked = new Set<string>(["draft", ...cards.map((card) => card.kind)])
   expect(RUN_STATES.filter((kind) => !walked.has(kind))).toEqual([])

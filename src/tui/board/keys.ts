@@ -215,8 +215,14 @@ const reviewRows = [
   { id: "kagan.review.tell", keys: ["t"], title: "Tell the agent something", group: "Agent" },
   { id: "kagan.review.help", keys: ["?"], title: "Help", group: "Board", hint: "help" },
   {
+    id: "kagan.review.dismiss",
+    keys: ["escape"],
+    title: "Dismiss notices, give up a range or filter, then back to the board",
+    group: "Board",
+  },
+  {
     id: "kagan.review.close",
-    keys: ["q", "escape"],
+    keys: ["q"],
     title: "Give up a range or filter, then back to the board",
     group: "Board",
     hint: "back",

@@ -37,8 +37,10 @@ function Report(props: { readonly app: App; readonly report: DoctorReport; reado
     const about = [text, cause, repair === undefined ? undefined : `Enter ${repair}.`].filter(
       (part) => part !== undefined,
     )
+    const sign = NOTICE_SIGN[SIGN[level]]
     return {
-      title: `${app.glyphs.of(NOTICE_SIGN[SIGN[level]])} ${text}`,
+      sign: { text: app.glyphs.of(sign), tone: sign.tone },
+      title: text,
       key: repair === undefined ? group : "Enter mends",
       detail: about.join("\n"),
       choose: () => (repair === undefined ? undefined : void mend(app, finding)),

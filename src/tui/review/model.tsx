@@ -8,6 +8,7 @@ import { openFollowUp } from "../dialogs/follow.ts"
 import { openHelpOf } from "../dialogs/help.tsx"
 import { createComments, type Place } from "./comments.tsx"
 import { createCursor } from "./cursor.tsx"
+import { createEarlyMoves } from "./early.tsx"
 import { openFileFilter } from "./filter.tsx"
 import { createReading } from "./reading.tsx"
 import { fileRows, findingRows, judgedComment, overhang, type Judged, type Row } from "./rows.ts"
@@ -20,6 +21,14 @@ export type Review = ReturnType<typeof createReview>
 /** Wide enough for both sides of a change beside each other. */
 const SPLIT_CELLS = 130
 const NO_LINES: readonly never[] = []
+const MOVES: ReadonlySet<ReviewCommandID> = new Set([
+  "kagan.review.down",
+  "kagan.review.up",
+  "kagan.review.scroll.down",
+  "kagan.review.scroll.up",
+  "kagan.review.hunk.next",
+  "kagan.review.hunk.previous",
+])
 
 /** The state of one review screen: the change, the findings on it, where the person looks, and what they decide. */
 export function createReview(
@@ -142,6 +151,13 @@ export function createReview(
       if (row.kind === "finding") rulings.saw(row.finding)
   })
 
+  /** The lines that are to be moved in are on their way; so is the list at first. */
+  const isWaiting = createMemo(() => {
+    if (selected() === "") return reading.loading()
+    return pane() === "diff" && entryOf(path()) !== undefined && shownFile() === undefined
+  })
+  const early = createEarlyMoves(isWaiting)
+
   function select(next: number) {
     const wanted = items()[Math.max(0, Math.min(next, items().length - 1))]
     if (!wanted) return
@@ -169,7 +185,10 @@ export function createReview(
       if (by === 1 && !isOpen(candidate.judged)) continue
       return select(next)
     }
-    if (by === 1) app.tell({ level: "info", text: allRuled(), key: "all ruled" })
+    const { findings: all = 0 } = card()?.entry.meta.review ?? {}
+    const unread = findings().length < all
+    if (by === 1)
+      app.tell({ level: "info", text: unread ? "the findings are being read" : allRuled(), key: "all ruled" })
     return undefined
   }
 
@@ -229,6 +248,8 @@ export function createReview(
   }
 
   function comment() {
+    if (isWaiting())
+      return app.tell({ level: "info", text: "its lines are being read: c again in a moment", key: "no place" })
     if (reading.since() !== "base")
       return app.tell({
         level: "warning",
@@ -334,6 +355,11 @@ export function createReview(
     if (commands.when("kagan.approve", card()) !== undefined && judged().some(isOpen)) nextFinding(1)
   }
 
+  function dismiss() {
+    if (app.notices.shown().length > 0) app.notices.dismissAll()
+    else close()
+  }
+
   function close() {
     if (cursor.anchor()) return cursor.clear()
     if (filter() !== "") return setFilter("")
@@ -383,10 +409,13 @@ export function createReview(
     "kagan.review.open": onCard("kagan.open"),
     "kagan.review.tell": onCard("kagan.tell"),
     "kagan.review.help": () => openHelpOf(app, REVIEW_COMMANDS, (id) => run(id as ReviewCommandID)),
+    "kagan.review.dismiss": () => dismiss(),
     "kagan.review.close": () => void close(),
   }
 
   function run(id: ReviewCommandID) {
+    if (MOVES.has(id)) return early.make(table[id])
+    early.drop()
     table[id]()
   }
 
@@ -411,7 +440,10 @@ export function createReview(
     cursor,
     pane,
     isSplit,
-    select,
+    select(next: number) {
+      early.drop()
+      select(next)
+    },
     focus: setPane,
     setCells,
     setHeight,

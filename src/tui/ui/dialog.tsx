@@ -110,6 +110,8 @@ export type Choice = {
   readonly group?: string
   /** Why it cannot be chosen now; it is shown, greyed, with the reason. */
   readonly not?: string
+  /** A sign before its title, in its own tone. */
+  readonly sign?: Segment
   /** What there is to know about it, shown below the list while the cursor is on it. */
   readonly detail?: string
   readonly choose: () => void
@@ -265,6 +267,7 @@ export function Choices(props: {
                 justify(
                   [
                     { text: here() ? app.glyphs.bar : " ", tone: "primary" },
+                    ...(choice().sign ? [choice().sign!, { text: " " }] : []),
                     { text: choice().title, tone: choice().not === undefined ? "text" : "muted", bold: here() },
                     { text: besides(choice()), tone: "muted" },
                   ],

@@ -130,9 +130,12 @@ export function agentCommands(desk: Desk): BehavioursOf<"Agent"> {
   }
 }
 
+/** A helper that is still wanted runs; one that has reported only ends its turn. */
 function helperRuns(card: Card): boolean {
+  const { intake, review } = card.entry.meta
+  const wanted = [intake, review?.validator].some((one) => one?.state === "claimed" || one?.state === "running")
   const kind = card.facts()?.helper?.kind
-  return kind === "busy" || kind === "retry"
+  return wanted && (kind === "busy" || kind === "retry")
 }
 
 /** What `r` means for the state the card is in; the table of ways out says where it means anything. */
