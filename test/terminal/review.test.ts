@@ -112,7 +112,7 @@ describe("triage", () => {
     await command(
       tui,
       "kagan.review.dismiss",
-      (screen) => !screen.includes(refusal) && screen.includes("12 of 12 ruled"),
+      (screen) => !screen.includes(refusal) && screen.includes("12 findings, 12 ruled"),
     )
   })
 
