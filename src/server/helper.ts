@@ -73,6 +73,34 @@ export function withPointer(meta: TaskMeta, role: HelperRole, pointer: HelperPoi
 }
 
 /**
+ * The helpers of a card that is put away, as they are when it comes back: one that was under way is owed again, one that
+ * has reported and was not counted yet stays to be counted.
+ */
+export async function putHelpersAway(project: Project, task: Task): Promise<(meta: TaskMeta) => TaskMeta> {
+  const kept = new Set<string | undefined>()
+  for (const role of ["intake", "validator"] as const) {
+    const child = pointerOf(task.meta, role)?.sessionID
+    if (child && (await hasReport(project, child, role))) kept.add(child)
+  }
+  const isOwed = (pointer: HelperPointer | undefined) =>
+    pointer?.state === "claimed" || (pointer?.state === "running" && !kept.has(pointer.sessionID))
+  return (meta) => ({
+    ...meta,
+    ...(isOwed(meta.intake) ? { intake: undefined } : {}),
+    ...(meta.review && isOwed(meta.review.validator) ? { review: { ...meta.review, validator: undefined } } : {}),
+  })
+}
+
+async function hasReport(project: Project, child: string, role: HelperRole): Promise<boolean> {
+  if (role === "intake") {
+    const intake = await project.tasks.readHelper<IntakeMeta>(child, role)
+    return intake.ok && intake.value.assessment !== undefined
+  }
+  const validator = await project.tasks.readHelper<ValidatorMeta>(child, role)
+  return validator.ok && validator.value.findings !== undefined
+}
+
+/**
  * Claims, makes the child and asks it. Somebody else's claim or running helper is left alone. A claim that is taken over
  * keeps its time, which names the child that the dead process may have made.
  */

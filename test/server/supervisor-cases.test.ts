@@ -623,3 +623,43 @@ test("a stop stays a stop, also for a turn that is only about to begin", async (
   expect(columnIn(world, id)).toBe("in_progress")
   expect(stateOf(world, process, id)).toMatchObject({ kind: "interrupted", text: "stopped by you" })
 })
+
+describe.each(["trash", "archive"] as const)("a card whose intake runs, put away (%s) and brought back", (way) => {
+  async function away(meanwhile: (play: Awaited<ReturnType<typeof begin>>, child: string) => Promise<void>) {
+    const play = await begin({}, {})
+    const { world, process, id } = play
+    await world.advance(2_000)
+    const first = world.task(id)!.intake!.sessionID!
+    expect(process.turns.get(first)?.begun).toBe(true)
+    const put = (on: boolean) =>
+      over(
+        world,
+        process.run(() =>
+          way === "trash"
+            ? process.handlers["task.trash"]({ sessionID: id, trashed: on })
+            : process.handlers["task.archive"]({ sessionID: id, archived: on }),
+        ),
+      )
+    expect(await put(true)).toMatchObject({ ok: true })
+    await meanwhile(play, first)
+    expect(await put(false)).toMatchObject({ ok: true })
+    await world.advance(5_000)
+    return { ...play, first }
+  }
+
+  test("its helper is stopped, and intake is owed again: no failure", async () => {
+    const { world, process, id, first } = await away(async ({ world }) => world.advance(5_000))
+    expect(process.turns.get(first)).toBeUndefined()
+    expect(stateOf(world, process, id).kind).toBe("intake_running")
+    const { intake } = world.task(id)!
+    expect(intake).toMatchObject({ state: "running", attempt: 1 })
+    expect(intake!.sessionID).not.toBe(first)
+    expect(process.turns.get(intake!.sessionID!)?.begun).toBe(true)
+    expect(history(world, id).filter((text) => text.includes("intake failed"))).toEqual([])
+  })
+
+  test("also at once", async () => {
+    const { world, process, id } = await away(async () => undefined)
+    expect(stateOf(world, process, id).kind).toBe("intake_running")
+  })
+})

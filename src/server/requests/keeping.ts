@@ -1,6 +1,7 @@
 import { ok } from "../../core/result.ts"
 import { columnOf, type TaskMeta } from "../../core/task.ts"
 import { moveCommands } from "../../shared/task-commands.ts"
+import { putHelpersAway } from "../helper.ts"
 import { failed, refused } from "../moves.ts"
 import { toSetUpAgain, wantsSetup } from "../setup.ts"
 import { moveReply, type Desk, type Handlers } from "../requests.ts"
@@ -45,29 +46,34 @@ export function keepingRequests(
       on(sessionID, async (task) => {
         if (archived && columnOf(task.meta) === "in_progress") return refused({ kind: "stop_first" })
         if (task.meta.merge?.state === "claimed") return refused({ kind: "merging" })
-        return change(sessionID, archived ? "archived" : "brought back", (meta) => ({
-          ...meta,
-          archivedAt: archived ? clock.now() : undefined,
-        }))
+        if (!archived) return change(sessionID, "brought back", (meta) => ({ ...meta, archivedAt: undefined }))
+        const rested = await putHelpersAway(project, task)
+        const put = await change(sessionID, "archived", (meta) => ({ ...rested(meta), archivedAt: clock.now() }))
+        if (!put.ok) return put
+        const stopped = await stopAll(desk, task)
+        return stopped.ok ? put : failed(`archived, but what runs could not be stopped: ${stopped.error.text}`)
       }),
 
     "task.trash": ({ sessionID, trashed }) =>
       on(sessionID, async (task) => {
         if (task.meta.merge?.state === "claimed") return refused({ kind: "merging" })
-        if (trashed) {
-          const stopped = await stopAll(desk, task)
-          if (!stopped.ok) return stopped
-        }
+        const rested = trashed ? await putHelpersAway(project, task) : undefined
         let full = false
         const updated = await tasks.update(sessionID, async (meta, { siblings }) => {
           // What comes back from the trash takes its place in progress only where one is free.
           const returns = !trashed && columnOf(meta) === "in_progress"
           const taken = returns ? countInProgress(await siblings(), meta.sessionID) : 0
           full = returns && taken >= project.options().inProgressLimit
-          return full ? undefined : { ...meta, trashedAt: trashed ? clock.now() : undefined }
+          if (full) return undefined
+          // Written before anything is stopped: a helper that ends by that has not failed.
+          return rested ? { ...rested(meta), trashedAt: clock.now() } : { ...meta, trashedAt: undefined }
         })
         if (!updated.ok) return failed(updated.error.text)
         if (full) return refused({ kind: "invalid", text: "no place in progress is free to bring it back to" })
+        if (trashed) {
+          const stopped = await stopAll(desk, task)
+          if (!stopped.ok) return failed(`in the trash, but what runs could not be stopped: ${stopped.error.text}`)
+        }
         const text = trashed ? "moved to trash (u brings it back)" : "brought back"
         await project.remember(sessionID, { kind: "edit", text })
         return ok({ text })
