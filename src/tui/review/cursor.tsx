@@ -2,6 +2,8 @@ import { createMemo, createSignal } from "solid-js"
 import { isCode, type CodeLine } from "./lines.ts"
 import { findingAt, stopsOf, type Row } from "./rows.ts"
 
+export type Cursor = ReturnType<typeof createCursor>
+
 /** Where the person is in the diff: a row by its key, so that it stays on its line when rows come and go around it. */
 export function createCursor(rows: () => readonly Row[], height: () => number) {
   const [key, setKey] = createSignal("")

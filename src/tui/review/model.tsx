@@ -10,6 +10,7 @@ import { createComments, type Place } from "./comments.tsx"
 import { createCursor } from "./cursor.tsx"
 import { createEarlyMoves } from "./early.tsx"
 import { openFileFilter } from "./filter.tsx"
+import { createFolding } from "./folding.tsx"
 import { createReading } from "./reading.tsx"
 import { fileRows, findingRows, judgedComment, overhang, type Judged, type Row } from "./rows.ts"
 import { createRulings } from "./rulings.tsx"
@@ -43,8 +44,7 @@ export function createReview(
   const [height, setHeight] = createSignal(10)
   const [filter, setFilter] = createSignal("")
   const [layout, setLayout] = createSignal<"unified" | "split">()
-  const [foldedFolders, setFoldedFolders] = createSignal<ReadonlySet<string>>(new Set())
-  const [foldedHunks, setFoldedHunks] = createSignal<ReadonlyMap<string, ReadonlySet<number>>>(new Map())
+  const folding = createFolding(setSelected)
   const [marks, setMarks] = createSignal<ReadonlyMap<string, boolean>>(new Map())
 
   const card = () => app.board.card(sessionID)
@@ -80,7 +80,7 @@ export function createReview(
       judged: judged(),
       filter: filter(),
       viewed: viewed(),
-      folded: foldedFolders(),
+      folded: folding.folders(),
       isOpen,
     }),
   )
@@ -121,7 +121,7 @@ export function createReview(
     const shape = {
       cells: cells(),
       split: isSplit(),
-      folded: foldedHunks().get(wanted ?? "") ?? new Set<number>(),
+      folded: folding.hunksOf(wanted),
       generation: generation(),
     }
     if (item() === undefined) return NO_LINES
@@ -302,38 +302,15 @@ export function createReview(
 
   function fold() {
     const here = item()
-    const row = cursor.row()
-    if (pane() === "list" && here?.kind !== "finding") return here && foldFolder(here)
-    const file = path()
-    const hunk =
-      row?.kind === "hunk" ? row.hunk : row?.kind === "code" ? (row.sides[1] ?? row.sides[0])!.hunk : undefined
-    if (file === undefined || hunk === undefined) return undefined
-    setFoldedHunks((known) => {
-      const folded = new Set(known.get(file))
-      if (!folded.delete(hunk)) folded.add(hunk)
-      return new Map([...known, [file, folded]])
-    })
-    const head = rows().findIndex((one) => one.kind === "hunk" && one.hunk === hunk)
-    if (head >= 0) cursor.put(head)
-    return undefined
-  }
-
-  function foldFolder(here: Exclude<Item, { kind: "finding" }>) {
-    const folder = here.kind === "folder" ? here.folder : folderOfPath(here.file.path)
-    setFoldedFolders((known) => {
-      const folded = new Set(known)
-      if (!folded.delete(folder)) folded.add(folder)
-      return folded
-    })
-    if (here.kind === "file") setSelected(`d:${folder}`)
-    else setSelected(`p:${here.files[0]!.path}`)
+    if (pane() === "diff" || here?.kind === "finding") folding.hunk(path(), rows, cursor)
+    else if (here) folding.folder(here, entries())
   }
 
   /** Opens what is closed at the cursor: a folder, a folded hunk, a file that is large or no text. */
   function open() {
     const here = item()
     if (pane() === "list") {
-      if (here?.kind === "folder") return foldFolder(here)
+      if (here?.kind === "folder") return folding.folder(here, entries())
       return setPane("diff")
     }
     const file = entryOf(path())
@@ -382,7 +359,7 @@ export function createReview(
     "kagan.review.finding.previous": () => nextFinding(-1),
     "kagan.review.panes": () => void setPane(pane() === "list" ? "diff" : "list"),
     "kagan.review.show": () => void open(),
-    "kagan.review.fold": () => void fold(),
+    "kagan.review.fold": fold,
     "kagan.review.filter": () => openFileFilter(app, filter(), setFilter),
     "kagan.review.layout": () => void setLayout(isSplit() ? "unified" : "split"),
     "kagan.review.since": () => nextSince(),
@@ -449,14 +426,5 @@ export function createReview(
     setHeight,
     commands,
     run,
-  }
-
-  function folderOfPath(wanted: string): string {
-    const at = entries().findIndex((entry) => isItem(entry) && entry.key === `p:${wanted}`)
-    const heading = entries()
-      .slice(0, at)
-      .findLast((entry) => !isItem(entry))
-    const name = heading && !isItem(heading) ? heading.heading : ""
-    return name.startsWith("Files ") ? "" : name
   }
 }
